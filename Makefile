@@ -1,0 +1,39 @@
+# kvscroll: five verbs. `make serve` and `make test` work from a fresh clone.
+PORT ?= 5006
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.PHONY: setup serve test check fix bench browser
+
+setup: $(STAMP)  ## make an environment and install the pinned versions
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt torch
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,smollm]'
+	@touch $(STAMP)
+
+serve: setup  ## the page, at http://localhost:5006
+	@$(BIN)/python -m app serve --port $(PORT)
+
+browser:
+	@sh .ci/browser.sh
+
+test: setup browser  ## the whole suite, browser tests included
+	$(BIN)/python -m pytest -m "not catalogue"
+
+check: setup browser  ## what a maintainer runs before a release
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+	$(BIN)/codespell content README.md .github
+	$(BIN)/python -m pytest
+
+fix: setup  ## let the tools repair what they can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: setup browser  ## benchmarks, measured side by side: a table and JSON
+	$(BIN)/python -m app bench --page

@@ -1,0 +1,1 @@
+"""The page and the commands: wiring only. What is true is computed in ``model``."""
