@@ -1,0 +1,44 @@
+"""The parts of a decoder that are not attention, with weights from a generator we own."""
+
+from typing import cast
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn.functional import silu
+from torch.nn.utils import skip_init
+
+
+def linear(
+    d_in: int, d_out: int, generator: torch.Generator, dtype: torch.dtype = torch.float64
+) -> nn.Linear:
+    """Make a bias-free projection whose outputs have about the size of its inputs."""
+    layer = cast("nn.Linear", skip_init(nn.Linear, d_in, d_out, bias=False, dtype=dtype))
+    nn.init.normal_(layer.weight, std=d_in**-0.5, generator=generator)
+    return layer
+
+
+def rms_norm(width: int) -> nn.RMSNorm:
+    """Make a root-mean-square norm in float64 with the epsilon Llama uses."""
+    return nn.RMSNorm(width, eps=1e-6, dtype=torch.float64)
+
+
+class SwiGLU(nn.Module):
+    """The gated feed-forward network: three matrices, 6 d_model d_ff FLOPs a token."""
+
+    def __init__(self, d_model: int, d_ff: int, generator: torch.Generator) -> None:
+        super().__init__()
+        self.gate = linear(d_model, d_ff, generator)
+        self.up = linear(d_model, d_ff, generator)
+        self.down = linear(d_ff, d_model, generator)
+
+    def forward(self, x: Float[Tensor, "new d_model"]) -> Float[Tensor, "new d_model"]:
+        return self.down(silu(self.gate(x)) * self.up(x))
+
+
+def embedding(vocab_size: int, d_model: int, generator: torch.Generator) -> nn.Embedding:
+    """Make one row of unit-size numbers per token."""
+    empty = skip_init(nn.Embedding, vocab_size, d_model, dtype=torch.float64)
+    table = cast("nn.Embedding", empty)
+    nn.init.normal_(table.weight, generator=generator)
+    return table
