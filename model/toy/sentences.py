@@ -1,0 +1,338 @@
+"""Sentences to learn from and to be measured on: sampled from a grammar, split by hash.
+
+A sentence belongs to one of three sets for good, decided by the MD5 of its words with the slots
+renumbered: 5 % are for choosing between trained models (`VALIDATION`), 5 % are never looked at
+until the end (`TEST`), the rest is for training.
+"""
+
+import random
+from collections.abc import Callable, Iterator
+from hashlib import md5
+from typing import Literal, NamedTuple
+
+from model.toy.lexicon import (
+    ADJECTIVES,
+    ASKING,
+    BASE_OF,
+    CONJUNCTIONS,
+    NOUNS,
+    OBJECTS,
+    PREPOSITIONS,
+    PUNCTUATION,
+    SUBJECTS,
+    VERBS,
+    english_words,
+    slot,
+)
+from model.toy.teacher import translate
+
+Split = Literal["training", "validation", "test"]
+UNKNOWN = "<?>"  # an unknown word before it is given its slot
+
+WORDS = english_words()
+BEFORE = [word for word, adjective in ADJECTIVES.items() if adjective.before_noun]
+AFTER = [word for word, adjective in ADJECTIVES.items() if not adjective.before_noun]
+FEMININE = {word for word, noun in NOUNS.items() if noun.gender == "f"}
+TRANSITIVE = [base for base, verb in VERBS.items() if verb.takes_object]
+INTRANSITIVE = [base for base, verb in VERBS.items() if not verb.takes_object]
+OPENERS = ["hello", "yes", "no", "thanks"]
+CLOSERS = ["here", "today", "now", "too"]
+CONTENT = {*NOUNS, *ADJECTIVES, *VERBS, *BASE_OF}  # what an unknown word may stand for
+
+
+class Pair(NamedTuple):
+    english: tuple[str, ...]
+    french: tuple[str, ...]
+
+
+def canonical(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The sentence with its slots renumbered in order of first appearance."""
+    slots = [word for word in dict.fromkeys(words) if word.startswith("<")]
+    numbers = {word: slot(k) for k, word in enumerate(slots, start=1)}
+    return tuple(numbers.get(word, word) for word in words)
+
+
+def split_of(words: tuple[str, ...]) -> Split:
+    """The set this sentence belongs to, whoever asks."""
+    byte = md5(" ".join(canonical(words)).encode(), usedforsecurity=False).digest()[0]
+    return "validation" if byte < 13 else "test" if byte < 26 else "training"  # noqa: PLR2004
+
+
+class Sampler:
+    """Draws sentences of a kind; the same seed draws the same sentences."""
+
+    def __init__(self, seed: int, max_words: int) -> None:
+        self.random = random.Random(seed)  # noqa: S311
+        self.max_words = max_words
+
+    def chance(self, probability: float) -> bool:
+        return self.random.random() < probability
+
+    def any_of(self, choices: list[str]) -> str:
+        return self.random.choice(choices)
+
+    # Phrases
+
+    def noun_phrase(self) -> list[str]:
+        shape = self.random.random()
+        if shape < 0.50:
+            adjectives = []
+        elif shape < 0.70:
+            adjectives = [self.any_of(BEFORE)]
+        elif shape < 0.88:
+            adjectives = [self.any_of(AFTER)]
+        else:
+            adjectives = [self.any_of(BEFORE), self.any_of(AFTER)]
+        if adjectives and self.chance(0.06):
+            adjectives = ["very", *adjectives]
+        phrase = [*adjectives, self.any_of(list(NOUNS))]
+        if self.chance(0.04):
+            return phrase
+        determiner = self.any_of(["the", "the", "the", "the", "a", "a", "my", "your", "this"])
+        if self.chance(0.08):
+            determiner = self.any_of(["his", "her"])
+        if determiner == "a" and phrase[0][0] in "aeiou":
+            determiner = "an"
+        return [determiner, *phrase]
+
+    def subject(self) -> tuple[list[str], str]:
+        """Words, and the form of *be* they ask for: am, is or are."""
+        shape = self.random.random()
+        if shape < 0.47:
+            pronoun = self.any_of(list(SUBJECTS))
+            return [pronoun], be_form(pronoun)
+        if shape < 0.94:
+            return self.noun_phrase(), "is"
+        first, second = self.noun_phrase(), self.noun_phrase()
+        if first[-1] in FEMININE and second[-1] in FEMININE:  # there is no feminine plural
+            second[-1] = "horse"
+        return [*first, "and", *second], "are"
+
+    def place(self) -> list[str]:
+        return [self.any_of(list(PREPOSITIONS)), *self.noun_phrase()]
+
+    def object(self) -> list[str]:
+        return [self.any_of(list(OBJECTS))] if self.chance(0.25) else self.noun_phrase()
+
+    def predicate(self, be: str) -> list[str]:
+        shape = self.random.random()
+        if shape < 0.25:
+            return self.being(be)
+        if shape < 0.31:
+            return ["sat", *(["here"] if self.chance(0.15) else self.place())]
+        base = self.any_of(TRANSITIVE if shape < 0.80 else INTRANSITIVE)
+        words = self.negated(base, be) if self.chance(0.22) else [form_of(base, be)]
+        if base in TRANSITIVE:
+            words += self.object()
+        end = self.random.random()
+        place_chance = 0.15 if base in TRANSITIVE else 0.5
+        if end < place_chance:
+            words += self.place()
+        elif end < place_chance + 0.08:
+            words.append(self.any_of(CLOSERS))
+        return words
+
+    def negated(self, base: str, be: str) -> list[str]:
+        return ["does" if be == "is" else "do", "not", base]
+
+    def being(self, be: str) -> list[str]:
+        words = [be, *(["not"] if self.chance(0.2) else [])]
+        shape = self.random.random()
+        if shape < 0.6:
+            words += [*(["very"] if self.chance(0.25) else []), self.any_of(list(ADJECTIVES))]
+            if self.chance(0.12):
+                words += ["and", self.any_of(list(ADJECTIVES))]
+        elif shape < 0.80:
+            words += self.place()
+        else:
+            words += self.noun_phrase() if shape < 0.93 and be != "are" else ["here"]
+        return words
+
+    def clause(self) -> list[str]:
+        words, be = self.subject()
+        return words + self.predicate(be)
+
+    # Sentences
+
+    def sentence(self) -> list[str]:
+        shapes = [self.clause, self.two_clauses, self.question, self.greeting, self.order]
+        shapes += [self.are_you, self.noun_phrase, self.everyday]
+        weights = [0.58, 0.12, 0.07, 0.04, 0.02, 0.02, 0.02, 0.13]
+        words = self.random.choices(shapes, weights)[0]()
+        if words[-1] not in PUNCTUATION and self.chance(0.5):
+            words = [*words, self.any_of([".", ".", "!", "?"])]
+        return words
+
+    def two_clauses(self) -> list[str]:
+        return [*self.clause(), self.any_of(list(CONJUNCTIONS)), *self.clause()]
+
+    def question(self) -> list[str]:
+        words, be = self.subject()
+        base = self.any_of(TRANSITIVE)
+        asking = ["where"] if self.chance(0.1) else []
+        do = "does" if be == "is" else "do"
+        return [*asking, do, *words, base, *self.object(), "?"]
+
+    def greeting(self) -> list[str]:
+        comma = [","] if self.chance(0.5) else []
+        rest = self.noun_phrase() if self.chance(0.2) else self.clause()
+        return [self.any_of(OPENERS), *comma, *rest]
+
+    def order(self) -> list[str]:
+        no = ["do", "not"] if self.chance(0.3) else []
+        return [*no, self.any_of(TRANSITIVE), *self.noun_phrase()]
+
+    def are_you(self) -> list[str]:
+        pronoun = self.any_of(list(SUBJECTS))
+        no = ["not"] if self.chance(0.1) else []
+        return [be_form(pronoun), pronoun, *no, self.any_of(list(ADJECTIVES)), "?"]
+
+    def everyday(self) -> list[str]:
+        """What people type first: the patterns of the page's own examples."""
+        pronoun = self.any_of(list(SUBJECTS))
+        be, verb = be_form(pronoun), self.any_of(TRANSITIVE)
+        patterns: list[Callable[[], list[str]]] = [
+            lambda: [pronoun, form_of(verb, be), self.any_of(list(OBJECTS))],
+            lambda: [pronoun, *self.negated(verb, be), self.any_of(list(OBJECTS))],
+            lambda: [*self.noun_phrase(), "sat", *self.place()],
+            lambda: [*self.noun_phrase(), VERBS[self.any_of(INTRANSITIVE)].third, *self.place()],
+            lambda: [*self.noun_phrase(), "is", "very", self.any_of(list(ADJECTIVES))],
+            lambda: [pronoun, *self.negated(verb, be), *[UNKNOWN] * self.random.randint(1, 3)],
+            lambda: ["my", self.any_of(list(NOUNS)), "is", UNKNOWN],
+            lambda: ["hello", self.any_of([*NOUNS, UNKNOWN])],
+            lambda: [self.any_of(list(ASKING)), "is", *self.noun_phrase(), "?"],
+            lambda: [self.any_of(list(ASKING)), be, pronoun, "?"],
+            lambda: ["who", VERBS[verb].third, *self.object(), "?"],
+            lambda: ["where", "do", self.any_of(["you", "i", "we", "they"]), verb, "?"],
+            lambda: [self.any_of(["this", "it"]), "is", *self.noun_phrase()],
+        ]
+        return self.random.choice(patterns)()
+
+    def long_sentence(self) -> list[str]:
+        words = self.two_clauses()
+        while self.chance(0.4):
+            words = [*words, self.any_of(list(CONJUNCTIONS)), *self.clause()]
+        return words + [self.any_of([".", "!", "?"])] * self.chance(0.5)
+
+    def salad(self) -> list[str]:
+        share = self.random.random()
+        length = self.random.randint(1, self.max_words)
+        return [UNKNOWN if self.chance(share) else self.any_of(list(WORDS)) for _ in range(length)]
+
+    def damaged(self) -> list[str]:
+        words = self.sentence()
+        for _ in range(self.random.randint(1, 3)):
+            k, harm = self.random.randrange(len(words)), self.random.random()
+            if harm < 0.4 and len(words) > 1:
+                del words[k]
+            elif harm < 0.7:
+                words.insert(k, self.any_of(list(WORDS)))
+            else:
+                m = self.random.randrange(len(words))
+                words[k], words[m] = words[m], words[k]
+        return words
+
+    def with_unknown(self, words: list[str]) -> list[str]:
+        share = self.random.choice([0.15, 0.3, 0.5, 1.0])
+        return [UNKNOWN if w in CONTENT and self.chance(share) else w for w in words]
+
+    def all_unknown(self) -> list[str]:
+        return [UNKNOWN] * self.random.randint(1, self.max_words)
+
+    # Kinds
+
+    def draw(self, kind: str) -> Pair:
+        """One sentence of a kind, with random slots, and the teacher's French for it."""
+        words: list[str] = []
+        while not self._fits(kind, words):
+            words = KINDS[kind](self)
+        english = self._slotted(words)
+        return Pair(english, tuple(translate(english)))
+
+    def _fits(self, kind: str, words: list[str]) -> bool:
+        if not 1 <= len(words) <= self.max_words:
+            return False
+        if kind == "long":
+            return len(words) >= LONG
+        return (UNKNOWN in words) if kind == "unknown" else True
+
+    def _slotted(self, words: list[str]) -> tuple[str, ...]:
+        """Unknown words get slots at random: the network must not count on their order."""
+        free = [slot(k) for k in range(1, self.max_words + 1)]
+        self.random.shuffle(free)
+        used: list[str] = []
+        slotted = []
+        for word in words:
+            if word == UNKNOWN and used and self.chance(0.04):  # the same unknown word again
+                slotted.append(self.random.choice(used))
+            elif word == UNKNOWN:
+                used.append(free.pop())
+                slotted.append(used[-1])
+            else:
+                slotted.append(word)
+        return tuple(slotted)
+
+
+LONG = 9
+
+
+def be_form(pronoun: str) -> str:
+    return {"i": "am", "he": "is", "she": "is", "it": "is"}.get(pronoun, "are")
+
+
+def form_of(base: str, be: str) -> str:
+    return VERBS[base].third if be == "is" else base
+
+
+def grammar(sampler: Sampler) -> list[str]:
+    """A sentence without unknown words (the everyday patterns may hold one)."""
+    return [w if w != UNKNOWN else sampler.any_of(list(NOUNS)) for w in sampler.sentence()]
+
+
+def long(sampler: Sampler) -> list[str]:
+    words = sampler.sentence() if sampler.chance(0.3) else sampler.long_sentence()
+    return sampler.with_unknown(words) if sampler.chance(0.25) else words
+
+
+KINDS: dict[str, Callable[[Sampler], list[str]]] = {
+    "grammar": grammar,
+    "long": long,
+    "unknown": lambda sampler: sampler.with_unknown(sampler.sentence()),
+    "damaged": lambda sampler: (
+        sampler.with_unknown(sampler.damaged()) if sampler.chance(0.5) else sampler.damaged()
+    ),
+    "salad": Sampler.salad,
+    "all unknown": Sampler.all_unknown,
+}
+MIX = {"grammar": 0.34, "long": 0.18, "unknown": 0.20}
+MIX |= {"damaged": 0.10, "salad": 0.12, "all unknown": 0.06}
+
+
+def draw_training(n_pairs: int, *, seed: int, max_words: int) -> Iterator[Pair]:
+    """Pairs of the training mix; none whose English is in the validation or test set."""
+    sampler = Sampler(seed, max_words)
+    kinds, weights = list(MIX), list(MIX.values())
+    drawn = 0
+    while drawn < n_pairs:
+        pair = sampler.draw(sampler.random.choices(kinds, weights)[0])
+        if split_of(pair.english) == "training":
+            drawn += 1
+            yield pair
+
+
+def draw_held_out(
+    kind: str, n_pairs: int, *, split: Split, seed: int, max_words: int
+) -> list[Pair]:
+    """Distinct pairs of one kind from a held-out set, slots in reading order as at run time.
+
+    All-unknown sentences are too few to be held out; they are drawn from every set.
+    """
+    sampler = Sampler(seed, max_words)
+    found: dict[tuple[str, ...], None] = {}
+    while len(found) < n_pairs:
+        english = canonical(sampler.draw(kind).english)
+        if split_of(english) == split or kind == "all unknown":
+            found.setdefault(english)
+            if kind == "all unknown" and sampler.chance(0.01):  # few exist: do not wait for more
+                break
+    return [Pair(english, tuple(translate(english))) for english in found]
