@@ -102,7 +102,8 @@ class KeyValueHeadsRotatedOnRead(KeyValueHeads):
             k, v = store.append(k, v)
             key_positions = store.positions
         k = self.parts.rotate(k, key_positions, self.config.rope_base)
-        return Kept(k, v, key_positions, key_positions[-x.shape[0] :])
+        query_positions = key_positions.sort().values[-x.shape[0] :]  # the newest places
+        return Kept(k, v, key_positions, query_positions)
 
 
 class QueryHeads(nn.Module):
