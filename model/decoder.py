@@ -5,7 +5,7 @@ attention class, the stores), so that a wrong twin runs through the same seams.
 """
 
 from collections.abc import Callable
-from typing import cast
+from typing import Any, cast
 
 import torch
 from jaxtyping import Float, Int
@@ -19,7 +19,7 @@ from model.probe import Probe, ignore, within
 from model.storage.base import MakeStorage, Room, Storage
 from model.storage.contiguous import Contiguous
 
-MakeAttention = Callable[[DecoderConfig, int, Parts, torch.Generator], AttentionLayer]
+MakeAttention = Callable[[Any, int, Parts, torch.Generator], AttentionLayer]
 
 
 class Block(nn.Module):

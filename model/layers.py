@@ -3,7 +3,7 @@
 from typing import cast
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import silu
 from torch.nn.utils import skip_init
@@ -42,3 +42,19 @@ def embedding(vocab_size: int, d_model: int, generator: torch.Generator) -> nn.E
     table = cast("nn.Embedding", empty)
     nn.init.normal_(table.weight, generator=generator)
     return table
+
+
+class Ends(nn.Module):
+    """Both ends of a decoder: token ids to rows, rows to logits."""
+
+    def __init__(self, vocab_size: int, d_model: int, generator: torch.Generator) -> None:
+        super().__init__()
+        self.embedding = embedding(vocab_size, d_model, generator)
+        self.norm = rms_norm(d_model)
+        self.head = linear(d_model, vocab_size, generator)
+
+    def rows(self, tokens: Int[Tensor, " new"]) -> Float[Tensor, "new d_model"]:
+        return self.embedding(tokens)
+
+    def logits(self, x: Float[Tensor, "new d_model"]) -> Float[Tensor, "new vocab"]:
+        return self.head(self.norm(x))

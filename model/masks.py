@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from model.errors import BadInput
+from model.config import check_positive
 
 Positions = Int[Tensor, "..."]
 Predicate = Callable[[Positions, Positions], Bool[Tensor, "..."]]
@@ -102,10 +102,3 @@ def dilated(width: int, gap: int) -> Predicate:
 def either(one: Predicate, other: Predicate) -> Predicate:
     """Read what one of two patterns allows: two kinds of heads, or a merged head."""
     return lambda i, j: one(i, j) | other(i, j)
-
-
-def check_positive(name: str, value: int) -> None:
-    """Refuse sizes under 1."""
-    if value < 1:
-        message = f"{name} must be at least 1, got {value}"
-        raise BadInput(message)

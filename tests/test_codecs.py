@@ -10,7 +10,7 @@ from model.errors import BadInput
 from model.storage import STORAGE
 from model.storage.base import Room
 from model.storage.codecs import CODECS
-from model.storage.codecs.fp4 import Fp4, Mxfp4
+from model.storage.codecs.blocks import Fp4, Mx
 from model.storage.codecs.fp8 import Fp8
 from model.storage.codecs.minifloat import E2M1, E4M3, E5M2, MiniFloat
 from model.storage.codecs.packing import pack, unpack
@@ -188,10 +188,11 @@ def test_the_fp4_block_of_the_worked_example():
 
 def test_published_bits_a_value_are_met():
     assert Fp4().bits_per_value(512) == 4.5
-    assert Mxfp4().bits_per_value(128) == 4.25
+    assert Mx().bits_per_value(128) == 4.25
     assert Fp8().bits_per_value(128) == 8
     assert Fp4().row_bytes(512) == 288
-    assert Mxfp4().row_bytes(128) == 68
+    assert Mx().row_bytes(128) == 68
+    assert Mx(E4M3).row_bytes(512) == 528
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from model.config import check_positive
 from model.errors import BadInput
-from model.masks import check_positive
 from model.storage.base import (
     KeyRows,
     NewKeys,
@@ -48,11 +48,11 @@ class Ring(Storage):
             self._write(k, v)
             return self.read()
         old_k, old_v = self.read()
+        both = torch.cat([old_k, k], dim=-2), torch.cat([old_v, v], dim=-2)
         new_positions = torch.arange(self.length, self.length + new, device=k.device)
-        before = self._handed_out
-        self._write(k, v)
-        self._handed_out = torch.cat([before, new_positions])
-        return torch.cat([old_k, k], dim=-2), torch.cat([old_v, v], dim=-2)
+        self._handed_out = torch.cat([self._handed_out, new_positions])
+        self._write(k, v)  # only now: the old rows above are the slab itself
+        return both
 
     def _write(self, k: NewKeys, v: NewValues) -> None:
         new = k.shape[-2]
@@ -65,6 +65,10 @@ class Ring(Storage):
         )
         self._held[slots], self._live[slots] = positions, True
         self.length += new
+
+    def skip(self, n_tokens: int) -> None:
+        """Count tokens whose rows nobody will ask for (a prompt of which only the end is run)."""
+        self.length += n_tokens
 
     def read(self) -> tuple[KeyRows, ValueRows]:
         if self._live.all():

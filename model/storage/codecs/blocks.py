@@ -1,4 +1,4 @@
-"""Four-bit floating point (E2M1) in blocks that share a scale of eight bits."""
+"""Small floating point in blocks that share a scale of eight bits: FP4 and the MX formats."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from model.storage.codecs.base import Codec, RowBytes, Rows, check_blocks
-from model.storage.codecs.minifloat import E2M1, E4M3
+from model.storage.codecs.minifloat import E2M1, E4M3, MiniFloat
 from model.storage.codecs.packing import pack, unpack
 
 
@@ -35,42 +35,44 @@ class Fp4(Codec):
         return torch.cat([pack(codes.flatten(-2), E2M1.n_bits), scale_codes], dim=-1)
 
     def decode(self, rows: RowBytes, width: int, dtype: torch.dtype) -> Rows:
-        scales = E4M3.decode(rows[..., width // 2 :])
-        return _scaled(rows, width, scales).to(dtype)
+        codes, scale_codes = rows.tensor_split([width // 2], dim=-1)
+        return _scaled(E2M1, codes, E4M3.decode(scale_codes)).to(dtype)
 
 
 @dataclass(frozen=True)
-class Mxfp4(Codec):
-    """Blocks of 32 with a power-of-two scale (E8M0): 4.25 bits a number.
+class Mx(Codec):
+    """Blocks of 32 with a power-of-two scale (E8M0): MXFP4 has 4.25 bits a number, MXFP8 8.25.
 
-    The scale is 2^ceil(log2(max|x| / 6)), so nothing is clamped (DeepSeek's rule; OCP's own
-    takes floor(log2 max|x|) - 2 and clamps). Off by at most the scale.
+    The scale is 2^ceil(log2(max|x| / largest)), so nothing is clamped (DeepSeek's rule; OCP's
+    own takes the floor of log2 max|x| and clamps). MXFP4 is off by at most the scale.
     """
 
+    number: MiniFloat = E2M1
     block: int = 32
 
     def row_bytes(self, width: int) -> int:
         check_blocks(width, self.block)
-        return width // 2 + width // self.block
+        return width * self.number.n_bits // 8 + width // self.block
 
     def encode(self, x: Rows) -> RowBytes:
         check_blocks(x.shape[-1], self.block)
         blocks = x.double().unflatten(-1, (-1, self.block))
-        fraction, exponent = torch.frexp(blocks.abs().amax(dim=-1) / E2M1.largest)
+        fraction, exponent = torch.frexp(blocks.abs().amax(dim=-1) / self.number.largest)
         exponent = torch.where(fraction == 0.5, exponent - 1, exponent)  # noqa: PLR2004 - 2^(e-1)
         exponent = torch.where(fraction == 0, -E8M0_BIAS, exponent).clamp(-E8M0_BIAS, E8M0_BIAS)
-        codes = E2M1.encode(blocks / torch.exp2(exponent.double()).unsqueeze(-1))
+        codes = self.number.encode(blocks / torch.exp2(exponent.double()).unsqueeze(-1))
         scale_codes = (exponent + E8M0_BIAS).to(torch.uint8)
-        return torch.cat([pack(codes.flatten(-2), E2M1.n_bits), scale_codes], dim=-1)
+        return torch.cat([pack(codes.flatten(-2), self.number.n_bits), scale_codes], dim=-1)
 
     def decode(self, rows: RowBytes, width: int, dtype: torch.dtype) -> Rows:
-        scales = torch.exp2(rows[..., width // 2 :].double() - E8M0_BIAS)
-        return _scaled(rows, width, scales).to(dtype)
+        codes, scale_codes = rows.tensor_split([width * self.number.n_bits // 8], dim=-1)
+        scales = torch.exp2(scale_codes.double() - E8M0_BIAS)
+        return _scaled(self.number, codes, scales).to(dtype)
 
 
 E8M0_BIAS = 127
 
 
-def _scaled(rows: RowBytes, width: int, scales: Float[Tensor, "*rows blocks"]) -> Rows:
-    values = E2M1.decode(unpack(rows[..., : width // 2], E2M1.n_bits))
+def _scaled(number: MiniFloat, codes: RowBytes, scales: Float[Tensor, "*rows blocks"]) -> Rows:
+    values = number.decode(unpack(codes, number.n_bits))
     return (values.unflatten(-1, (scales.shape[-1], -1)) * scales.unsqueeze(-1)).flatten(-2)
