@@ -8,12 +8,12 @@ agree in every bit. `Blas` leaves the order to the library: faster, and about 1e
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.nn import functional as F
+from torch.nn.functional import layer_norm
 
 EPSILON = 1e-5
 
@@ -30,6 +30,7 @@ class Work:
     multiply_adds: int = 0
 
 
+@runtime_checkable
 class Arithmetic(Protocol):
     work: Work
 
@@ -65,7 +66,7 @@ class Blas:
         self.work = Work()
 
     def take_work(self) -> Work:
-        """What was computed since the last time this was asked."""
+        """Return what was computed since the last call."""
         taken, self.work = self.work, Work()
         return taken
 
@@ -89,7 +90,7 @@ class Blas:
         return weights @ v
 
     def standardise(self, x: Tensor) -> Tensor:
-        return F.layer_norm(x, x.shape[-1:], eps=EPSILON)
+        return layer_norm(x, x.shape[-1:], eps=EPSILON)
 
 
 class FixedOrder(Blas):

@@ -1,7 +1,7 @@
 """Training pairs as arrays of ids, and batches of them in an order fixed by a seed."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from model.toy.sentences import Pair
+from model.toy.datasets import Pair
 from model.toy.vocabulary import END, START, Vocabularies
 
 ABSENT = -100  # past the end of a target; the index torch's cross-entropy ignores
@@ -24,7 +24,7 @@ class Batch(NamedTuple):
 Group = tuple[np.ndarray, np.ndarray]  # sources of one length, targets padded with ABSENT
 
 
-def group_by_length(pairs: Sequence[Pair], vocabulary: Vocabularies) -> dict[int, Group]:
+def group_by_length(pairs: Iterable[Pair], vocabulary: Vocabularies) -> dict[int, Group]:
     """Pairs with sources of one length together, so that no source needs padding."""
     rows: dict[int, list[tuple[list[int], list[int]]]] = {}
     for pair in pairs:

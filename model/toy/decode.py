@@ -34,7 +34,6 @@ class Source(NamedTuple):
 class Step(NamedTuple):
     """One decode step: everything computed to write one word."""
 
-    fed: tuple[int, ...]
     decoded: Decoded
     logits: Float[Tensor, " vocab"]  # after the last word fed, before any word is ruled out
     probabilities: Float[Tensor, " vocab"]
@@ -44,12 +43,12 @@ class Step(NamedTuple):
 
 
 def following(n_before: int, n_new: int) -> slice:
-    """New words stand after those already read."""
+    """Place new words after those already read."""
     return slice(n_before, n_before + n_new)
 
 
 def always_first(_n_before: int, n_new: int) -> slice:
-    """A common bug: the cached run forgets how far it is, and every word stands at place 0."""
+    """Place every new word at 0: a common bug, the cached run forgets how far it is."""
     return slice(0, n_new)
 
 
@@ -74,7 +73,7 @@ def decode_naive(
         decoded = network.decode(
             tensor_of(written), following(0, n), nothing, keys_values, mask(n, n)
         )
-        step = write(network, source, index, written, decoded, choose)
+        step = write(network, source, index, decoded, choose)
         yield step
         written.append(step.word)
         if step.word == source.end:
@@ -90,7 +89,7 @@ def decode_cached(
     newest = source.start
     for index in range(source.max_written):
         decoded = network.decode(tensor_of([newest]), places(index, 1), caches, keys_values)
-        step = write(network, source, index, [newest], decoded, choose)
+        step = write(network, source, index, decoded, choose)
         yield step._replace(cache_bytes=sum(cache.nbytes for cache in caches))
         newest = step.word
         if step.word == source.end:
@@ -101,7 +100,6 @@ def write(
     network: Network,
     source: Source,
     index: int,
-    fed: Sequence[int],
     decoded: Decoded,
     choose: Choice,
 ) -> Step:
@@ -111,7 +109,7 @@ def write(
     probabilities = network.arithmetic.softmax(allowed)[0]
     word = choose(index, probabilities)
     work = network.arithmetic.take_work()
-    return Step(tuple(fed), decoded, logits[0], probabilities, word, work, cache_bytes=0)
+    return Step(decoded, logits[0], probabilities, word, work, cache_bytes=0)
 
 
 class Prefilled(NamedTuple):

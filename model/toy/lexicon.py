@@ -179,7 +179,7 @@ PLAIN = PREPOSITIONS | CONJUNCTIONS | ASKING | OTHERS | {mark: mark for mark in 
 
 
 def slot(number: int) -> str:
-    """The stand-in for the `number`-th unknown word of a sentence, counted from 1."""
+    """Name the stand-in for the `number`-th unknown word of a sentence, counted from 1."""
     return f"<{number}>"
 
 

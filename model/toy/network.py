@@ -6,8 +6,8 @@ added up. Every function returns all it computed, so that a run can be shown.
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -18,6 +18,7 @@ from model.toy.config import ToyConfig
 from model.toy.parameters import DecoderLayer, EncoderLayer, Parameters
 
 
+@runtime_checkable
 class Keeper(Protocol):
     """Whatever keeps a layer's keys and values between decode steps."""
 
@@ -76,6 +77,7 @@ class Encoded(NamedTuple):
 
 
 class Decoded(NamedTuple):
+    fed: Tensor
     embedded: Embedded
     layers: tuple[DecoderPass, ...]
     y: Tensor
@@ -97,12 +99,12 @@ class Network:
         self.parameters = parameters
         self.arithmetic = arithmetic
 
-    def encode(self, ids: Int[Tensor, "*batch source"], mask: Tensor | None = None) -> Encoded:
+    def encode(self, ids: Int[Tensor, "*batch source"]) -> Encoded:
         """Read the source, every word seeing every other."""
         embedded = self._embed(self.parameters.english, ids, slice(0, ids.shape[-1]))
         x, layers = embedded.x, []
         for layer in self.parameters.encoder:
-            layers.append(self._encoder_layer(layer, x, mask))
+            layers.append(self._encoder_layer(layer, x))
             x = layers[-1].norm2
         return Encoded(embedded, tuple(layers), x)
 
@@ -123,7 +125,6 @@ class Network:
         keepers: Sequence[Keeper],
         source: Sequence[KeysValues],
         mask: Bool[Tensor, "new seen"] | None = None,
-        source_mask: Tensor | None = None,
     ) -> Decoded:
         """Feed the words `ids`, standing at `places`, after whatever the keepers hold.
 
@@ -135,9 +136,9 @@ class Network:
         for layer, keeper, keys_values in zip(
             self.parameters.decoder, keepers, source, strict=True
         ):
-            layers.append(self._decoder_layer(layer, y, keeper, keys_values, mask, source_mask))
+            layers.append(self._decoder_layer(layer, y, keeper, keys_values, mask))
             y = layers[-1].norm3
-        return Decoded(embedded, tuple(layers), y)
+        return Decoded(ids, embedded, tuple(layers), y)
 
     def logits(self, y: Float[Tensor, "*batch new d_model"]) -> Float[Tensor, "*batch new vocab"]:
         return self.arithmetic.linear(y, self.parameters.unembed) + self.parameters.unembed_bias
@@ -147,9 +148,9 @@ class Network:
         position = self.parameters.positions[places]
         return Embedded(embedding, position, embedding + position)
 
-    def _encoder_layer(self, w: EncoderLayer, x: Tensor, mask: Tensor | None) -> EncoderPass:
+    def _encoder_layer(self, w: EncoderLayer, x: Tensor) -> EncoderPass:
         q, k, v = self._split(self.arithmetic.linear(x, w.qkv)).chunk(3, -3)
-        attention = self._attend(q, k, v, w.out, mask)
+        attention = self._attend(q, k, v, w.out)
         norm1 = self._norm(x + attention.out, w.gain1, w.shift1)
         hidden, feed_forward = self._feed_forward(w, norm1)
         norm2 = self._norm(norm1 + feed_forward, w.gain2, w.shift2)
@@ -162,7 +163,6 @@ class Network:
         keeper: Keeper,
         source: KeysValues,
         mask: Tensor | None,
-        source_mask: Tensor | None,
     ) -> DecoderPass:
         n_heads, n_kv_heads = self.config.n_heads, self.config.n_kv_heads
         qkv = self._split(self.arithmetic.linear(y, w.qkv))
@@ -174,7 +174,7 @@ class Network:
         norm1 = self._norm(y + attention.out, w.gain1, w.shift1)
 
         q = self._split(self.arithmetic.linear(norm1, w.cross_q))
-        cross = self._attend(q, source.k, source.v, w.cross_out, source_mask)
+        cross = self._attend(q, source.k, source.v, w.cross_out)
         self.arithmetic.work.cross_scores += cross.scores.numel()
         norm2 = self._norm(norm1 + cross.out, w.gain2, w.shift2)
 
@@ -183,7 +183,7 @@ class Network:
         return DecoderPass(attention, norm1, cross, norm2, hidden, feed_forward, norm3)
 
     def _attend(
-        self, q: Tensor, k: Tensor, v: Tensor, out: Tensor, mask: Tensor | None
+        self, q: Tensor, k: Tensor, v: Tensor, out: Tensor, mask: Tensor | None = None
     ) -> Attended:
         """softmax(q k^T / sqrt(d_head)) v, each group of query heads on its own key/value head."""
         group = q.shape[-3] // k.shape[-3]

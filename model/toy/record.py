@@ -1,10 +1,9 @@
 """Run the toy on a typed text, with and without the cache, and keep everything."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -18,7 +17,7 @@ from model.toy.network import Network, sinusoids
 from model.toy.parameters import Parameters, assemble
 from model.toy.tokens import Reading, read
 from model.toy.vocabulary import END, START, vocabularies
-from model.toy.weights import load
+from model.toy.weights import Weights, load
 
 
 class Toy(NamedTuple):
@@ -30,10 +29,14 @@ class Toy(NamedTuple):
 
 @cache
 def shipped() -> Toy:
-    """The toy the page uses."""
+    """Load the toy the page uses."""
     config = ToyConfig()
-    positions = sinusoids(config, config.max_written + 1)
-    return Toy(config, assemble(config, load(config), positions))
+    return toy_of(config, load(config))
+
+
+def toy_of(config: ToyConfig, weights: Weights) -> Toy:
+    """Put weights to work, with position codes for every place that can be reached."""
+    return Toy(config, assemble(config, weights, sinusoids(config, config.max_written + 1)))
 
 
 def understand(text: str, config: ToyConfig) -> Reading:
@@ -50,10 +53,10 @@ def source_ids(reading: Reading, config: ToyConfig) -> list[int]:
     return [ids[word] for word in (*reading.words, END)]
 
 
-def may_write(reading: Reading, config: ToyConfig) -> Tensor:
-    """True for the words that may be written: no start mark, no slot the sentence lacks."""
+def may_write(source: Sequence[str], config: ToyConfig) -> Tensor:
+    """Mark the words that may be written: no start mark, no slot the sentence lacks."""
     words = vocabularies(config).french.words
-    absent = {word for word in words if is_slot(word)} - set(reading.words) | {START}
+    absent = {word for word in words if is_slot(word)} - set(source) | {START}
     return torch.tensor([word not in absent for word in words])
 
 
@@ -62,7 +65,7 @@ def source_of(model: Network, reading: Reading) -> tuple[network.Encoded, Source
     french = vocabularies(config).french.ids
     encoded = model.encode(tensor_of(source_ids(reading, config)))
     model.arithmetic.take_work()  # the encoder is the same in both runs
-    allowed = may_write(reading, config)
+    allowed = may_write(reading.words, config)
     return encoded, Source(encoded.memory, allowed, french[START], french[END], config.max_written)
 
 
@@ -98,6 +101,34 @@ def record(
         )
 
 
+Decode = Callable[[Network, Source], Iterable[decode.Step]]
+
+
+def record_run(text: str, decoding: Decode, toy: Toy | None = None) -> trace.Run:
+    """One run of a text by any way of decoding.
+
+    `record_run(text, partial(decode_naive, mask=bidirectional))` shows rows that move.
+    """
+    config, parameters = toy or shipped()
+    with torch.inference_mode():
+        model = Network(config, parameters, FixedOrder())
+        _, source = source_of(model, understand(text, config))
+        return recorded_run(decoding(model, source), config)
+
+
+def record_prefill(
+    text: str, prompt: Sequence[str], split: Sequence[int], toy: Toy | None = None
+) -> tuple[trace.KeysValues, ...]:
+    """Keys and values per decoder layer after the prompt was read in chunks of sizes `split`."""
+    config, parameters = toy or shipped()
+    ids = vocabularies(config).french.ids
+    with torch.inference_mode():
+        model = Network(config, parameters, FixedOrder())
+        _, source = source_of(model, understand(text, config))
+        kept = decode.prefill(model, source, [ids[word] for word in prompt], split).keys_values
+    return tuple(trace.KeysValues(frozen(layer.k), frozen(layer.v)) for layer in kept)
+
+
 def recorded_run(steps: Iterable[decode.Step], config: ToyConfig) -> trace.Run:
     """Freeze each step as it is made, before the next one can touch anything."""
     words = vocabularies(config).french.words
@@ -108,7 +139,7 @@ def recorded_run(steps: Iterable[decode.Step], config: ToyConfig) -> trace.Run:
 
 def recorded_step(step: decode.Step, words: tuple[str, ...]) -> trace.Step:
     return trace.Step(
-        fed=tuple(words[word] for word in step.fed),
+        fed=tuple(words[word] for word in step.decoded.fed.tolist()),
         embedded=frozen(step.decoded.embedded),
         layers=frozen(step.decoded.layers),
         logits=frozen(step.logits),

@@ -1,14 +1,9 @@
-"""Sentences to learn from and to be measured on: sampled from a grammar, split by hash.
+"""English sentences by the thousand: a small grammar, sampled; whole, damaged or scrambled."""
 
-A sentence belongs to one of three sets for good, decided by the MD5 of its words with the slots
-renumbered: 5 % are for choosing between trained models (`VALIDATION`), 5 % are never looked at
-until the end (`TEST`), the rest is for training.
-"""
+# ruff: noqa: PLR2004 - the shares of a mix are data, read best where they are used
 
 import random
-from collections.abc import Callable, Iterator
-from hashlib import md5
-from typing import Literal, NamedTuple
+from collections.abc import Callable
 
 from model.toy.lexicon import (
     ADJECTIVES,
@@ -22,11 +17,8 @@ from model.toy.lexicon import (
     SUBJECTS,
     VERBS,
     english_words,
-    slot,
 )
-from model.toy.teacher import translate
 
-Split = Literal["training", "validation", "test"]
 UNKNOWN = "<?>"  # an unknown word before it is given its slot
 
 WORDS = english_words()
@@ -37,29 +29,12 @@ TRANSITIVE = [base for base, verb in VERBS.items() if verb.takes_object]
 INTRANSITIVE = [base for base, verb in VERBS.items() if not verb.takes_object]
 OPENERS = ["hello", "yes", "no", "thanks"]
 CLOSERS = ["here", "today", "now", "too"]
+Pattern = Callable[[], list[str]]
 CONTENT = {*NOUNS, *ADJECTIVES, *VERBS, *BASE_OF}  # what an unknown word may stand for
 
 
-class Pair(NamedTuple):
-    english: tuple[str, ...]
-    french: tuple[str, ...]
-
-
-def canonical(words: tuple[str, ...]) -> tuple[str, ...]:
-    """The sentence with its slots renumbered in order of first appearance."""
-    slots = [word for word in dict.fromkeys(words) if word.startswith("<")]
-    numbers = {word: slot(k) for k, word in enumerate(slots, start=1)}
-    return tuple(numbers.get(word, word) for word in words)
-
-
-def split_of(words: tuple[str, ...]) -> Split:
-    """The set this sentence belongs to, whoever asks."""
-    byte = md5(" ".join(canonical(words)).encode(), usedforsecurity=False).digest()[0]
-    return "validation" if byte < 13 else "test" if byte < 26 else "training"  # noqa: PLR2004
-
-
 class Sampler:
-    """Draws sentences of a kind; the same seed draws the same sentences."""
+    """Draws English sentences; the same seed draws the same sentences."""
 
     def __init__(self, seed: int, max_words: int) -> None:
         self.random = random.Random(seed)  # noqa: S311
@@ -188,10 +163,10 @@ class Sampler:
         return [be_form(pronoun), pronoun, *no, self.any_of(list(ADJECTIVES)), "?"]
 
     def everyday(self) -> list[str]:
-        """What people type first: the patterns of the page's own examples."""
+        """Imitate what people type first: the patterns of the page's own examples."""
         pronoun = self.any_of(list(SUBJECTS))
         be, verb = be_form(pronoun), self.any_of(TRANSITIVE)
-        patterns: list[Callable[[], list[str]]] = [
+        patterns: list[Pattern] = [
             lambda: [pronoun, form_of(verb, be), self.any_of(list(OBJECTS))],
             lambda: [pronoun, *self.negated(verb, be), self.any_of(list(OBJECTS))],
             lambda: [*self.noun_phrase(), "sat", *self.place()],
@@ -239,42 +214,6 @@ class Sampler:
     def all_unknown(self) -> list[str]:
         return [UNKNOWN] * self.random.randint(1, self.max_words)
 
-    # Kinds
-
-    def draw(self, kind: str) -> Pair:
-        """One sentence of a kind, with random slots, and the teacher's French for it."""
-        words: list[str] = []
-        while not self._fits(kind, words):
-            words = KINDS[kind](self)
-        english = self._slotted(words)
-        return Pair(english, tuple(translate(english)))
-
-    def _fits(self, kind: str, words: list[str]) -> bool:
-        if not 1 <= len(words) <= self.max_words:
-            return False
-        if kind == "long":
-            return len(words) >= LONG
-        return (UNKNOWN in words) if kind == "unknown" else True
-
-    def _slotted(self, words: list[str]) -> tuple[str, ...]:
-        """Unknown words get slots at random: the network must not count on their order."""
-        free = [slot(k) for k in range(1, self.max_words + 1)]
-        self.random.shuffle(free)
-        used: list[str] = []
-        slotted = []
-        for word in words:
-            if word == UNKNOWN and used and self.chance(0.04):  # the same unknown word again
-                slotted.append(self.random.choice(used))
-            elif word == UNKNOWN:
-                used.append(free.pop())
-                slotted.append(used[-1])
-            else:
-                slotted.append(word)
-        return tuple(slotted)
-
-
-LONG = 9
-
 
 def be_form(pronoun: str) -> str:
     return {"i": "am", "he": "is", "she": "is", "it": "is"}.get(pronoun, "are")
@@ -282,57 +221,3 @@ def be_form(pronoun: str) -> str:
 
 def form_of(base: str, be: str) -> str:
     return VERBS[base].third if be == "is" else base
-
-
-def grammar(sampler: Sampler) -> list[str]:
-    """A sentence without unknown words (the everyday patterns may hold one)."""
-    return [w if w != UNKNOWN else sampler.any_of(list(NOUNS)) for w in sampler.sentence()]
-
-
-def long(sampler: Sampler) -> list[str]:
-    words = sampler.sentence() if sampler.chance(0.3) else sampler.long_sentence()
-    return sampler.with_unknown(words) if sampler.chance(0.25) else words
-
-
-KINDS: dict[str, Callable[[Sampler], list[str]]] = {
-    "grammar": grammar,
-    "long": long,
-    "unknown": lambda sampler: sampler.with_unknown(sampler.sentence()),
-    "damaged": lambda sampler: (
-        sampler.with_unknown(sampler.damaged()) if sampler.chance(0.5) else sampler.damaged()
-    ),
-    "salad": Sampler.salad,
-    "all unknown": Sampler.all_unknown,
-}
-MIX = {"grammar": 0.34, "long": 0.18, "unknown": 0.20}
-MIX |= {"damaged": 0.10, "salad": 0.12, "all unknown": 0.06}
-
-
-def draw_training(n_pairs: int, *, seed: int, max_words: int) -> Iterator[Pair]:
-    """Pairs of the training mix; none whose English is in the validation or test set."""
-    sampler = Sampler(seed, max_words)
-    kinds, weights = list(MIX), list(MIX.values())
-    drawn = 0
-    while drawn < n_pairs:
-        pair = sampler.draw(sampler.random.choices(kinds, weights)[0])
-        if split_of(pair.english) == "training":
-            drawn += 1
-            yield pair
-
-
-def draw_held_out(
-    kind: str, n_pairs: int, *, split: Split, seed: int, max_words: int
-) -> list[Pair]:
-    """Distinct pairs of one kind from a held-out set, slots in reading order as at run time.
-
-    All-unknown sentences are too few to be held out; they are drawn from every set.
-    """
-    sampler = Sampler(seed, max_words)
-    found: dict[tuple[str, ...], None] = {}
-    while len(found) < n_pairs:
-        english = canonical(sampler.draw(kind).english)
-        if split_of(english) == split or kind == "all unknown":
-            found.setdefault(english)
-            if kind == "all unknown" and sampler.chance(0.01):  # few exist: do not wait for more
-                break
-    return [Pair(english, tuple(translate(english))) for english in found]

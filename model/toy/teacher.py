@@ -5,8 +5,6 @@ on word salad it writes something, always the same something, so right and wrong
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import zip_longest
 from typing import NamedTuple
 
 from model.toy.lexicon import (
@@ -15,7 +13,6 @@ from model.toy.lexicon import (
     BASE_OF,
     BE,
     BE_FORMS,
-    BEFORE_VOWEL,
     CONJUNCTIONS,
     DETERMINERS,
     DO,
@@ -33,8 +30,15 @@ from model.toy.lexicon import (
     Gender,
     is_slot,
 )
+from model.toy.noun_phrase import (
+    agreeing,
+    begins_with_vowel,
+    parse_noun_phrase,
+    past_adjectives,
+    with_follower,
+    word_at,
+)
 
-VOWELS = frozenset("aeiouhâàéèêœ")
 STOPS = frozenset(PUNCTUATION) - {","}
 ELIDED = {"je": "j'", "ne": "n'", "me": "m'", "te": "t'", "le": "l'", "la": "l'"}
 ELIDED |= {"est-ce que": "est-ce qu'", "ce": "c'"}
@@ -50,74 +54,13 @@ def translate(words: Sequence[str]) -> list[str]:
     >>> " ".join(translate("she does not see him".split()))
     'elle ne le voit pas'
     """
-    return _Reading(tuple(words)).translate()
+    return _Reading(tuple(words)).translated()
 
 
 class Subject(NamedTuple):
     person: int
     gender: Gender
     is_noun: bool
-
-
-@dataclass(frozen=True)
-class NounPhrase:
-    """A determiner, adjectives (with *very*, or one unknown word) and a head; any may be absent."""
-
-    determiner: str
-    modifiers: tuple[str, ...]
-    head: str
-    end: int  # the first word after it
-
-    @property
-    def gender(self) -> Gender:
-        return NOUNS[self.head].gender if self.head in NOUNS else "m"
-
-    def french(self) -> list[str]:
-        body = self._body()
-        if not self.determiner:
-            return body
-        forms = DETERMINERS[self.determiner]
-        vowel = bool(body) and begins_with_vowel(body[0])
-        return [forms[(self.gender == "f") + 2 * vowel], *body]
-
-    def _body(self) -> list[str]:
-        before, after = [], []
-        for words in grouped(self.modifiers):
-            stays = is_slot(words[-1]) or ADJECTIVES[words[-1]].before_noun or not self.head
-            (before if stays else after).extend(agreeing(words, self.gender))
-        head = [NOUNS[self.head].french if self.head in NOUNS else self.head] if self.head else []
-        body = before + head + after
-        return [
-            BEFORE_VOWEL.get(word, word) if begins_with_vowel(follower) else word
-            for word, follower in with_follower(body)
-        ]
-
-
-def with_follower(words: Sequence[str]) -> list[tuple[str, str]]:
-    """Each word beside the next one; the last stands beside the empty word."""
-    return [(word, follower) for word, follower in zip_longest(words, words[1:], fillvalue="")]
-
-
-def begins_with_vowel(word: str) -> bool:
-    return word[:1] in VOWELS
-
-
-def grouped(modifiers: Sequence[str]) -> list[tuple[str, ...]]:
-    """Each adjective with the *very* before it, if any."""
-    groups: list[tuple[str, ...]] = []
-    for word in modifiers:
-        if groups and groups[-1] == ("very",):
-            groups[-1] = ("very", word)
-        else:
-            groups.append((word,))
-    return groups
-
-
-def agreeing(words: Sequence[str], gender: Gender) -> list[str]:
-    return [
-        getattr(ADJECTIVES[word], gender) if word in ADJECTIVES else PLAIN.get(word, word)
-        for word in words
-    ]
 
 
 class _Reading:
@@ -132,7 +75,7 @@ class _Reading:
         self.joining = False  # "the cat and ...": the next noun makes the subject plural
         self.asked = ""  # the do or does that opened a question and awaits its verb
 
-    def translate(self) -> list[str]:
+    def translated(self) -> list[str]:
         rules = (self._this_is, self._noun_phrase, self._do, self._verb, self._pronoun, self._plain)
         while self.at < len(self.words):
             any(rule() for rule in rules)  # the first rule that applies, consumes
@@ -141,8 +84,7 @@ class _Reading:
     # What the words are
 
     def word(self, ahead: int = 0) -> str:
-        k = self.at + ahead
-        return self.words[k] if 0 <= k < len(self.words) else ""
+        return word_at(self.words, self.at + ahead)
 
     def is_verb(self, ahead: int = 0) -> bool:
         return self.word(ahead) in VERBS or self.word(ahead) in BASE_OF or self.word(ahead) == SAT
@@ -174,7 +116,7 @@ class _Reading:
     def _noun_phrase(self) -> bool:
         if not self.starts_noun_phrase():
             return False
-        phrase = self._parse_noun_phrase()
+        phrase = parse_noun_phrase(self.words, self.at)
         if phrase.head or phrase.determiner:
             self.french += phrase.french()
         else:
@@ -185,29 +127,6 @@ class _Reading:
             self.joining = False
         self.at = phrase.end
         return True
-
-    def _parse_noun_phrase(self) -> NounPhrase:
-        start = self.at
-        determiner = self.word() if self.word() in DETERMINERS else ""
-        k = start + bool(determiner)
-        first = k
-        k = self._past_adjectives(k)
-        if determiner and is_slot(self._at(k)):  # "the fluffy cat": one unknown may modify
-            noun = self._past_adjectives(k + 1)
-            k = noun if self._at(noun) in NOUNS else k
-        modifiers = self.words[first:k]
-        head = self._at(k) if self._at(k) in NOUNS or is_slot(self._at(k)) else ""
-        return NounPhrase(determiner, modifiers, head, k + bool(head))
-
-    def _at(self, k: int) -> str:
-        return self.words[k] if k < len(self.words) else ""
-
-    def _past_adjectives(self, k: int) -> int:
-        while self._at(k) in ADJECTIVES or (
-            self._at(k) == "very" and self._at(k + 1) in ADJECTIVES
-        ):
-            k += 1
-        return k
 
     def _agreement(self) -> Gender:
         return self.subject.gender if self.subject and self.verb_seen else "m"
@@ -259,7 +178,8 @@ class _Reading:
         self.at += len(phrase)
         negated = self.word() == NOT
         self.at += negated
-        self._say_verb(phrase, negated=negated)
+        self.french += negation(phrase) if negated else phrase
+        self.verb_seen = True
 
     def _conjugate(self, *, negated: bool) -> None:
         person, word = self._person(), self.word()
@@ -268,8 +188,9 @@ class _Reading:
             phrase = [SAT_PRONOUNS[person], SAT_FORMS[person]]
         else:
             verb = VERBS[BASE_OF.get(word, word)]
-            phrase = [*self._object(verb.takes_object), verb.forms[person]]
-        self._say_verb(phrase, negated=negated)
+            phrase = [*self._object(takes_object=verb.takes_object), verb.forms[person]]
+        self.french += negation(phrase) if negated else phrase
+        self.verb_seen = True
 
     def _person(self) -> int:
         word, asked, self.asked = self.word(), self.asked, ""
@@ -281,17 +202,13 @@ class _Reading:
             return PLURAL  # a bare verb after a noun: "the cat and the dog see"
         return self.subject.person
 
-    def _object(self, takes_object: bool) -> list[str]:
+    def _object(self, *, takes_object: bool) -> list[str]:
         if not (takes_object and self.word() in OBJECTS) or self.starts_noun_phrase():
             return []
         if self.word() in SUBJECTS and (self.is_verb(1) or self.word(1) in (*BE, *DO)):
             return []  # "I see you run": a new subject
         self.at += 1
         return [OBJECTS[self.word(-1)]]
-
-    def _say_verb(self, phrase: list[str], *, negated: bool) -> None:
-        self.french += ["ne", *phrase, "pas"] if negated else phrase
-        self.verb_seen = True
 
     def _pronoun(self) -> bool:
         word = self.word()
@@ -324,20 +241,25 @@ class _Reading:
         word = self.word(ahead)
         if word not in ADJECTIVES and word != "very":
             return False
-        end = self._at(self._past_adjectives(self.at + ahead))
+        end = word_at(self.words, past_adjectives(self.words, self.at + ahead))
         return end not in NOUNS and not is_slot(end)
+
+
+def negation(phrase: list[str]) -> list[str]:
+    return ["ne", *phrase, "pas"]
 
 
 def elided(words: list[str]) -> list[str]:
     """je, ne, le ... before a vowel. Articles were decided by their noun phrase already."""
     return [
-        ELIDED.get(word, word) if begins_with_vowel(follower) and _elides(word, follower) else word
+        ELIDED.get(word, word) if elides(word, follower) else word
         for word, follower in with_follower(words)
     ]
 
 
-def _elides(word: str, follower: str) -> bool:
-    return word not in OBJECTS.values() or follower in VERB_FORMS
+def elides(word: str, follower: str) -> bool:
+    """Say whether a word loses its vowel: an object pronoun does so before a verb only."""
+    return begins_with_vowel(follower) and (word not in OBJECTS.values() or follower in VERB_FORMS)
 
 
 VERB_FORMS = frozenset(form for verb in VERBS.values() for form in verb.forms) | {*BE_FORMS}

@@ -84,7 +84,8 @@ def read(text: str, max_words: int) -> Reading:
         if len(tokens) + len(meaning) > max_words:
             left = found[n_read:]
             break
-        slots |= {piece: token.read for token in meaning if token.why == "carried"}
+        if meaning[0].why == "carried":
+            slots[piece] = meaning[0].read
         tokens += meaning
     else:
         left = []
@@ -92,7 +93,7 @@ def read(text: str, max_words: int) -> Reading:
 
 
 def within_limit(text: str) -> tuple[str, int]:
-    """The part that is looked at, cut between words where possible, and how much is not."""
+    """Take the part that is looked at, cut between words where possible, and how much is not."""
     if len(text) <= MAX_CHARACTERS:
         return text, 0
     head = text[:MAX_CHARACTERS]
@@ -102,7 +103,7 @@ def within_limit(text: str) -> tuple[str, int]:
 
 
 def understood(piece: str, slots: dict[str, str]) -> list[Token]:
-    """A piece as the toy reads it: a known word, two of them, or a slot."""
+    """Read a piece as the toy does: a known word, two of them, or a slot."""
     key = look_up_key(piece)
     if key in CONTRACTIONS:
         return [Token(piece, word, "expanded") for word in CONTRACTIONS[key]]
@@ -128,7 +129,7 @@ def pieces(text: str) -> tuple[list[str], int]:
 
 
 def joined(clusters: list[str]) -> Iterator[str]:
-    """Runs of letters and digits as words; a joiner belongs to the word it is inside."""
+    """Join runs of letters and digits to words; a joiner belongs to the word it is inside."""
     word = ""
     for k, cluster in enumerate(clusters):
         follower = clusters[k + 1] if k + 1 < len(clusters) else ""
@@ -150,12 +151,12 @@ def is_wordlike(cluster: str) -> bool:
 
 
 def is_invisible(cluster: str) -> bool:
-    """Controls, format characters and lone surrogates."""
+    """Say whether it is a control, a format character or a lone surrogate."""
     return unicodedata.category(cluster[0]) in {"Cc", "Cf", "Cs"}
 
 
 def graphemes(chunk: str) -> list[str]:
-    """What a reader sees as one character: near enough to UAX #29 for marks, emoji and flags."""
+    """Split into what a reader sees as one character: near UAX #29 for marks and emoji."""
     clusters: list[list[str]] = []
     open_flag = False
     for character in chunk:

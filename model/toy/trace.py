@@ -170,7 +170,7 @@ class Trace:
         return spell(written, self.reading.tokens)
 
     def shown(self, word: str) -> str:
-        """A word as a reader sees it: a carried word as it was typed."""
+        """Spell a word for a reader: a carried word as it was typed."""
         typed = {token.read: token.typed for token in self.reading.tokens}
         return typed[word] if word.startswith("<") and word in typed else word
 

@@ -26,7 +26,7 @@ class Vocabularies(NamedTuple):
 
 @cache
 def vocabularies(config: ToyConfig) -> Vocabularies:
-    """The end mark, the known words, then one slot for each word that may be unknown."""
+    """List the words: first the end mark, the known words, a slot for each that may be unknown."""
     slots = [slot(k) for k in range(1, config.max_words + 1)]
     english = vocabulary(END, *english_words(), *slots)
     return Vocabularies(english, vocabulary(END, START, *french_words(), *slots))

@@ -16,6 +16,16 @@ SHIPPED = Path(__file__).with_name("weights.json")
 Weights = dict[str, Tensor]
 
 
+def rounded(weights: Mapping[str, Tensor]) -> Weights:
+    """Round to what would be written."""
+    return {
+        name: torch.tensor(
+            [float(f"{x:.{DECIMALS}f}") for x in tensor.flatten().tolist()], dtype=torch.float64
+        ).reshape(tensor.shape)
+        for name, tensor in weights.items()
+    }
+
+
 def checksum(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
