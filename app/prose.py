@@ -1,0 +1,90 @@
+"""Markdown to HTML: mathematics as MathML, ``{{ facts }}``, ``{{ live.numbers }}``, ``[[terms]]``."""
+
+import re
+from functools import cache
+from html import unescape
+
+import math_core
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markdown_it import MarkdownIt
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+
+from app.paths import STATIC
+from model.facts import fact
+
+QUOTE = re.compile(r"\{\{\s*(?P<name>[a-z0-9.-]+)\s*\}\}")
+TERM = re.compile(r"\[\[(?P<text>[^\]|]+)(?:\|(?P<slug>[a-z0-9-]+))?\]\]")
+
+TEMPLATES = Environment(
+    loader=FileSystemLoader(STATIC / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+
+
+# Bokeh's JSON names a model where it first stands: its order must survive.
+TEMPLATES.policies["json.dumps_kwargs"] = {"sort_keys": False, "ensure_ascii": False}
+
+
+def slugify(title: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", title.casefold()).strip("-")
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    converter = math_core.LatexToMathML()
+
+    def to_mathml(tex: str, options: dict[str, bool]) -> str:
+        return converter.convert_with_local_state(tex, displaystyle=options["display_mode"])
+
+    return (
+        MarkdownIt("commonmark")
+        .enable("table")
+        .use(dollarmath_plugin, double_inline=True, renderer=to_mathml)
+    )
+
+
+@cache
+def _inline_macros() -> object:
+    return TEMPLATES.get_template("inline.html").module
+
+
+def render(text: str) -> str:
+    """HTML of one piece of Markdown, every quoted number in place.
+
+    ``{{ name }}`` is a fact of ``model.facts``; ``{{ live.name }}`` a number of the reader's own
+    run, which the page fills in and keeps current; ``[[term]]`` links to the glossary.
+    """
+    html = _markdown().render(text)
+    html = QUOTE.sub(lambda match: _quote(match["name"]), html)
+    return TERM.sub(_term, html)
+
+
+def render_inline(text: str) -> str:
+    return re.sub(r"^<p>|</p>\s*$", "", render(text))
+
+
+def plain(text: str) -> str:
+    """The words alone, facts in place: what an answer is compared with."""
+    return QUOTE.sub(lambda match: fact(match["name"]).text, text).strip()
+
+
+def quoted(text: str) -> set[str]:
+    """Names of the facts a piece of Markdown quotes (live numbers left out)."""
+    found = {match["name"] for match in QUOTE.finditer(text)}
+    return {name for name in found if not name.startswith("live.")}
+
+
+def _quote(name: str) -> str:
+    macros = _inline_macros()
+    if name.startswith("live."):
+        return macros.live(name.removeprefix("live."))  # pyright: ignore[reportAttributeAccessIssue]
+    return macros.fact(fact(name))  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _term(match: re.Match[str]) -> str:
+    text = unescape(match["text"])
+    slug = match["slug"] or slugify(text)
+    return _inline_macros().term(text, slug)  # pyright: ignore[reportAttributeAccessIssue]

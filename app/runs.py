@@ -1,0 +1,52 @@
+"""Runs of the toy, ready for the browser; shared between readers because they are frozen."""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from figures.recording import extras, payload
+from model.toy.compare import compare
+from model.toy.config import ToyConfig
+from model.toy.record import record
+from model.toy.trace import Trace
+
+MAX_CHARS = 2_000
+KEPT_RUNS = 256  # about 100 kB each
+
+DEFAULT_SENTENCE = "The black cat sees a white bird."
+EXAMPLES = (
+    DEFAULT_SENTENCE,
+    "I love you",
+    "The cat sat on the mat",
+    "The quick brown fox jumps over the lazy dog",
+    "My dog is very happy!",
+    "She does not eat the red apple",
+    "We don't like pineapple pizza 🍕",
+)
+
+
+@lru_cache(maxsize=KEPT_RUNS)
+def run_of(text: str) -> dict[str, Any]:
+    """Everything the page draws of one sentence.
+
+    Raises
+    ------
+    BadInput
+        There is nothing to read in the text.
+    """
+    return payload(trace_of(text), ToyConfig().max_words)
+
+
+@lru_cache(maxsize=KEPT_RUNS)
+def extras_of(text: str) -> dict[str, Any]:
+    """What lesson 1 compares that run with."""
+    trace = trace_of(text)
+    return extras(trace, compare(trace))
+
+
+@lru_cache(maxsize=32)
+def trace_of(text: str) -> Trace:
+    return record(text)
+
+
+PARTS: dict[str, Callable[[str], dict[str, Any]]] = {"run": run_of, "extras": extras_of}

@@ -1,0 +1,43 @@
+// Bokeh charts: drawn once from the figure's own plot, their sources filled for each state.
+(() => {
+  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
+  const dress = (doc) => {
+    const ink = colour("--ink"), quiet = colour("--quiet"), rule = colour("--rule")
+    for (const model of doc._all_models.values()) {
+      if (model.type === "Figure") model.setv({ background_fill_color: null, border_fill_color: null, outline_line_color: null })
+      else if (/Axis$/.test(model.type)) model.setv({ axis_label_text_color: ink, major_label_text_color: quiet, axis_line_color: rule, major_tick_line_color: rule, minor_tick_line_color: null, axis_label_text_font_style: "normal" })
+      else if (/Grid$/.test(model.type)) model.setv({ grid_line_color: rule, grid_line_alpha: 0.6 })
+      else if (model.type === "Legend") model.setv({ background_fill_color: null, border_line_color: null, label_text_color: ink })
+    }
+  }
+  const whenBokeh = () => new Promise((resolve) => {
+    const look = () => (window.Bokeh?.embed ? resolve(window.Bokeh) : setTimeout(look, 50))
+    look()
+  })
+  let made = 0
+  const start = async (stage, node) => {
+    const Bokeh = await whenBokeh()
+    await document.fonts.load("12px Inter").catch(() => {})
+    node.id = `chart-${++made}`
+    const item = JSON.parse(JSON.stringify(stage.spec.plot))
+    const views = await Bokeh.embed.embed_item(item, node.id)
+    const doc = [...views.roots][0].model.document
+    dress(doc)
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => dress(doc))
+    new MutationObserver(() => dress(doc)).observe(document.documentElement, { attributeFilter: ["data-theme"] })
+    return doc
+  }
+  /** Fill the stage's chart; sources are found by name, so a state is only numbers. */
+  kv.chart = async (stage, columns) => {
+    const node = stage.chart
+    node.wanted = columns
+    node.doc ??= start(stage, node)
+    const doc = await node.doc
+    if (node.wanted !== columns) return
+    for (const [name, data] of Object.entries(columns)) {
+      const source = doc.get_model_by_name(name)
+      if (source) source.data = data
+    }
+    node.dataset.drawn = "yes"
+  }
+})()

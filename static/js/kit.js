@@ -1,0 +1,143 @@
+// The drawing kit: figures return lists of keyed marks; patch() moves what is already on the page.
+// No figure touches the DOM. Marks: cell, label, wire, bar, group of them in a matrix.
+(() => {
+  const NS = "http://www.w3.org/2000/svg"
+  const kv = (window.kv = window.kv || { figures: {} })
+
+  kv.figure = (name, figure) => { kv.figures[name] = figure }
+
+  // ---- numbers, as printed everywhere
+  const MINUS = "\u2212"
+  const fix = (x, digits = 2) => {
+    const s = Math.abs(x).toFixed(digits)
+    return (x < 0 && Number(s) !== 0 ? MINUS : "") + s
+  }
+  const whole = (n) => Math.round(n).toString().replace(/\B(?=(\d{3})+(?!\d))/g, ",")
+  const tiny = (x) => (x === 0 ? "0.0" : x.toExponential(1).replace("e-", " · 10^−").replace("e+", " · 10^"))
+  const percent = (x, digits = 1) => (100 * x).toFixed(digits) + " %"
+  const bytes = (n) => {
+    for (const [size, unit] of [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]]) {
+      if (n >= size) return `${+(n / size).toFixed(2)} ${unit}`
+    }
+    return `${whole(n)} bytes`
+  }
+  const plural = (n, noun) => `${whole(n)} ${noun}${n === 1 ? "" : "s"}`
+
+  // ---- marks
+  const cell = (k, x, y, w, h, text, role, state, more = {}) =>
+    ({ type: "cell", k, x, y, w, h, text, role, state, ...more })
+  const label = (k, x, y, text, more = {}) => ({ type: "label", k, x, y, text, ...more })
+  const wire = (k, d, more = {}) => ({ type: "wire", k, d, ...more })
+  const bar = (k, x, y, w, h, role, more = {}) => ({ type: "bar", k, x, y, w, h, role, ...more })
+
+  /** A titled block of numbers. rows: [{label, values, state, tips?, key?}]. Returns {marks, w, h}. */
+  const matrix = ({ k, x, y, title, role, rows, labelW = 64, cellW = 48, cellH = 24, gap = 2, digits = 2, columns }) => {
+    const marks = []
+    const head = title ? 20 : 0
+    const top = y + head + (columns ? 16 : 0)
+    if (title) marks.push(label(`${k}.title`, x, y + 12, title, { cls: "title" }))
+    if (columns) columns.forEach((name, j) => marks.push(
+      label(`${k}.col${j}`, x + labelW + j * cellW + cellW / 2, y + head + 11, name, { cls: "quiet", anchor: "middle" })))
+    rows.forEach((row, i) => {
+      const key = `${k}.${row.key ?? i}`
+      const cy = top + i * (cellH + gap)
+      if (labelW) marks.push(label(`${key}.label`, x + labelW - 8, cy + cellH / 2 + 4, row.label,
+        { anchor: "end", cls: row.state === "now" ? "strong" : "", max: labelW - 10 }))
+      row.values.forEach((value, j) => marks.push(cell(`${key}.${j}`, x + labelW + j * cellW, cy, cellW - gap, cellH,
+        value === null ? "" : typeof value === "number" ? fix(value, digits) : value, role, row.states?.[j] ?? row.state ?? "kept",
+        { tip: row.tips?.[j], value: typeof value === "number" ? value : undefined })))
+    })
+    const columnsN = Math.max(...rows.map((r) => r.values.length), 0)
+    return { marks, w: labelW + columnsN * cellW, h: top - y + rows.length * (cellH + gap) }
+  }
+
+  /** q . k term by term, as lines of text. */
+  const dotLines = (name, a, b, divisor, result) => {
+    const terms = Array.from(a, (ai, i) => `${fix(ai, 3)}×${fix(b[i], 3)}`).join(" + ")
+    const sum = Array.from(a, (ai, i) => ai * b[i]).reduce((s, t) => s + t, 0)
+    return divisor
+      ? [name, `${terms} = ${fix(sum, 3)}`, `${fix(sum, 3)} / √${divisor} = ${fix(result, 3)}`]
+      : [name, `${terms} = ${fix(result, 3)}`]
+  }
+
+  // ---- patching
+  const el = (tag, attributes, parent) => {
+    const node = document.createElementNS(NS, tag)
+    for (const name in attributes) node.setAttribute(name, attributes[name])
+    if (parent) parent.append(node)
+    return node
+  }
+  const set = (node, name, value) => {
+    if (value === undefined || value === null) node.removeAttribute(name)
+    else if (node.getAttribute(name) !== String(value)) node.setAttribute(name, value)
+  }
+  const clip = (text, max) => {
+    if (!max) return text
+    const room = Math.max(2, Math.floor(max / 6.6))
+    const letters = [...text]
+    return letters.length > room ? letters.slice(0, room - 1).join("") + "…" : text
+  }
+
+  const makers = {
+    cell() { const g = el("g", {}); el("rect", { rx: 3 }, g); el("text", { "text-anchor": "middle", dy: "0.35em" }, g); return g },
+    label() { return el("text", {}) },
+    wire() { return el("path", { fill: "none" }) },
+    bar() { return el("rect", { rx: 2 }) },
+  }
+  const updaters = {
+    cell(g, m) {
+      const [rect, text] = g.children
+      set(g, "class", `cell ${m.role ?? ""} ${m.state ?? ""}`)
+      g.style.transform = `translate(${m.x}px, ${m.y}px)`
+      set(rect, "width", Math.max(0, m.w)); set(rect, "height", Math.max(0, m.h))
+      set(text, "x", m.w / 2); set(text, "y", m.h / 2)
+      const shown = clip(m.text ?? "", m.clip ? m.w : 0)
+      if (text.textContent !== shown) text.textContent = shown
+      const room = (m.w - 4) / (0.6 * Math.max(1, [...shown].length))
+      const size = Math.min(m.size ?? 12.5, Math.max(7, room), Math.max(7, m.h * 0.62))
+      text.style.fontSize = `${size.toFixed(1)}px`
+    },
+    label(t, m) {
+      set(t, "class", `label ${m.cls ?? ""}`); set(t, "x", m.x); set(t, "y", m.y)
+      set(t, "text-anchor", m.anchor ?? "start")
+      const shown = clip(m.text, m.max)
+      if (t.textContent !== shown) t.textContent = shown
+    },
+    wire(p, m) { set(p, "class", `wire ${m.role ?? ""} ${m.state ?? ""}`); set(p, "d", m.d); p.style.strokeWidth = m.width ? `${m.width}px` : "" },
+    bar(r, m) { set(r, "class", `bar ${m.role ?? ""} ${m.state ?? ""}`); set(r, "x", m.x); set(r, "y", m.y); set(r, "width", Math.max(0, m.w)); set(r, "height", Math.max(0, m.h)) },
+  }
+
+  /** Make svg show these marks: what keeps its key moves, the rest enters or leaves. */
+  const patch = (svg, { marks, w, h }) => {
+    const old = svg.kvNodes ?? new Map()
+    const now = new Map()
+    set(svg, "viewBox", `0 0 ${Math.ceil(w)} ${Math.ceil(h)}`)
+    svg.style.setProperty("--natural-w", `${Math.ceil(w)}px`)
+    svg.style.setProperty("--natural-h", `${Math.ceil(h)}px`)
+    for (const m of marks) {
+      if (!m) continue
+      const key = `${m.type}:${m.k}`
+      if (now.has(key)) throw new Error(`two marks are called ${key}`)
+      let node = old.get(key)
+      if (!node) { node = makers[m.type](); node.dataset.key = m.k; svg.append(node); node.classList.add("enter") }
+      updaters[m.type](node, m)
+      node.kvTip = m.tip
+      const asked = Boolean(m.tip)
+      set(node, "role", asked ? "button" : null)
+      set(node, "tabindex", asked ? -1 : null)
+      set(node, "aria-label", asked ? tipTitle(m) : null)
+      set(node, "aria-hidden", asked ? null : "true")
+      now.set(key, node)
+    }
+    for (const [key, node] of old) if (!now.has(key)) node.remove()
+    svg.kvNodes = now
+    const first = svg.querySelector("[role=button]")
+    if (first && !svg.querySelector('[tabindex="0"]')) first.setAttribute("tabindex", "0")
+  }
+  const tipTitle = (m) => {
+    const lines = typeof m.tip === "function" ? m.tip() : m.tip
+    return `${lines[0]}${m.text ? ": " + m.text : ""}`
+  }
+
+  kv.kit = { fix, whole, tiny, percent, bytes, plural, cell, label, wire, bar, matrix, dotLines, patch, el, MINUS }
+})()
