@@ -27,6 +27,7 @@ from model.errors import BadInput
 from model.serving.blocks import BlockPool, OutOfBlocksError
 from model.serving.paged import Paged, PagedCache, PagedLayer, PagedPool
 from model.serving.paged_attention import attend_through_table
+from model.serving.prefix import Digest
 from model.serving.tables import BlockTable, BlockTables
 from model.storage.contiguous import Contiguous
 
@@ -278,17 +279,27 @@ def test_equal_tokens_after_another_beginning_are_not_shared():
     assert tables.open([3, 4, 5]).n_tokens == 0
 
 
-@given(TOKENS, TOKENS, st.integers(1, 3))
-def test_a_digest_that_always_collides_shares_nothing_wrong(
-    first: list[int], second: list[int], size: int
+WEAK_DIGESTS: dict[str, Digest] = {
+    "always the same": lambda _: b"same",
+    "three values": lambda data: bytes([sum(data) % 3]),
+    "forgets the parent": lambda data: data.rpartition(b"|")[2],
+}
+
+
+@given(st.lists(TOKENS, min_size=2, max_size=6), st.integers(1, 3))
+@pytest.mark.parametrize("digest", WEAK_DIGESTS.values(), ids=WEAK_DIGESTS.keys())
+def test_a_digest_that_collides_shares_nothing_wrong(
+    digest: Digest, texts: list[list[int]], size: int
 ):
-    tables = BlockTables(40, size, digest=lambda _: b"always the same")
-    for tokens in (first, second, first + second):
+    tables = BlockTables(400, size, digest=digest)
+    content: dict[int, list[int]] = {}
+    for tokens in [*texts, *(a + b for a in texts for b in texts[:2])]:
         table = tables.open(tokens)
-        common = table.n_tokens
-        assert any(tokens[:common] == known[:common] for known in (first, second, tokens))
+        for i, block in enumerate(table.blocks):
+            assert content[block] == tokens[: (i + 1) * size]
         tables.grow(table, len(tokens))
         tables.remember(table, tokens)
+        content |= {b: tokens[: (i + 1) * size] for i, b in enumerate(table.blocks)}
     assert_books_balance(tables)
 
 
