@@ -102,26 +102,31 @@ class FixedOrder(Blas):
 
     def linear(self, x: Tensor, w: Tensor) -> Tensor:
         self.work.multiply_adds += x.shape[-2] * w.numel()
-        return (x.unsqueeze(-1) * w).cumsum(-2)[..., -1, :]
+        return (x.unsqueeze(-1) * w).cumsum(-2).select(-2, -1)
 
     def scores(self, q: Tensor, k: Tensor) -> Tensor:
-        products = (q.unsqueeze(-2) * k.unsqueeze(-3)).cumsum(-1)[..., -1]
+        products = (q.unsqueeze(-2) * k.unsqueeze(-3)).cumsum(-1).select(-1, -1)
         self.work.multiply_adds += products.numel() * q.shape[-1]
         return products / math.sqrt(q.shape[-1])
 
     def softmax(self, scores: Tensor) -> Tensor:
         powers = (scores - scores.amax(-1, keepdim=True)).exp_()
-        return powers / powers.cumsum(-1)[..., -1:]
+        return powers / total(powers)
 
     def mix(self, weights: Tensor, v: Tensor) -> Tensor:
         self.work.multiply_adds += weights.numel() * v.shape[-1]
-        return (weights.unsqueeze(-1) * v.unsqueeze(-3)).cumsum(-2)[..., -1, :]
+        return (weights.unsqueeze(-1) * v.unsqueeze(-3)).cumsum(-2).select(-2, -1)
 
     def standardise(self, x: Tensor) -> Tensor:
         n = x.shape[-1]
-        centred = x - x.cumsum(-1)[..., -1:] / n
-        variance = (centred * centred).cumsum(-1)[..., -1:] / n
+        centred = x - total(x) / n
+        variance = total(centred * centred) / n
         return centred / (variance + EPSILON).sqrt_()
+
+
+def total(x: Tensor) -> Tensor:
+    """Sum each row from its first number to its last; the axis stays, with one number."""
+    return x.cumsum(-1).narrow(-1, x.shape[-1] - 1, 1)
 
 
 def tensor_of(ids: list[int]) -> Int[Tensor, " new"]:

@@ -5,6 +5,7 @@ what its few hundred operations cost to start, not what they compute.
 """
 
 import math
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -136,6 +137,16 @@ def clip_rows(gradient: Float[Tensor, "seeds numbers"], limit: float) -> None:
     gradient.mul_((limit / (norms + 1e-6)).clamp(max=1.0))
 
 
+def backward(loss: Tensor) -> None:
+    """Add up gradients in the flat tensor the optimiser reads.
+
+    The views into it are laid out per seed; torch would rather see each gradient dense.
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "grad and param do not obey the gradient layout")
+        loss.backward()
+
+
 Watch = Callable[[int, float], None]
 
 
@@ -151,7 +162,7 @@ def train(config: ToyConfig, recipe: Recipe, watch: Watch, mask: Mask = causal) 
         optimiser.param_groups[0]["lr"] = recipe.rate(step)
         trainee.gradient.zero_()
         loss = loss_of(network, batch, mask)
-        loss.backward()
+        backward(loss)
         clip_rows(trainee.gradient, recipe.clip)
         optimiser.step()
         watch(step, loss.item() / len(recipe.seeds))
