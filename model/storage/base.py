@@ -101,6 +101,11 @@ class Storage(ABC):
         A store that cannot restore that state raises BadInput and stays as it was.
         """
 
+    def skip(self, n_tokens: int) -> None:
+        """Count tokens whose rows nobody will ask for (a prompt of which only the end is run)."""
+        message = f"{type(self).__name__} needs the rows of all tokens, not {n_tokens} fewer"
+        raise BadInput(message)
+
     @abstractmethod
     def reorder(self, rows: Int[Tensor, " kept"]) -> None:
         """Make sequence i of the batch continue sequence rows[i] (beam search, leavers)."""

@@ -70,5 +70,9 @@ class Quantised(Storage):
         self.rows.crop(n_tokens)
         self.length = self.rows.length
 
+    def skip(self, n_tokens: int) -> None:
+        self.rows.skip(n_tokens)
+        self.length = self.rows.length
+
     def reorder(self, rows: Int[Tensor, " kept"]) -> None:
         self.rows.reorder(rows)

@@ -67,7 +67,6 @@ class Ring(Storage):
         self.length += new
 
     def skip(self, n_tokens: int) -> None:
-        """Count tokens whose rows nobody will ask for (a prompt of which only the end is run)."""
         self.length += n_tokens
 
     def read(self) -> tuple[KeyRows, ValueRows]:
