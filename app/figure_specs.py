@@ -33,7 +33,7 @@ def scripts(names: Iterable[str]) -> list[str]:
     """The scripts a page with these figures needs, kit first, page last."""
     drawing = [f"figures/{name}.js" for name in dict.fromkeys(names)]
     return [
-        *(f"js/{part}.js" for part in ("kit", "run", "tips", "save", "chart", "stage")),
+        *(f"js/{part}.js" for part in ("kit", "ask", "run", "tips", "save", "chart", "stage")),
         *drawing,
         *(f"js/{part}.js" for part in ("steps", "questions", "sentence", "page")),
     ]

@@ -10,11 +10,11 @@ from app.blocks import parse
 from app.figure_specs import scripts, specs
 from app.lessons import Lesson, load_lessons
 from app.paths import CONTENT
-from app.runs import DEFAULT_SENTENCE, EXAMPLES, extras_of, run_of
+from app.runs import DEFAULT_SENTENCE, EXAMPLES, PARTS, run_of
 from figures import FIGURES
 from figures.weights import projections
 
-EXTRA_FIGURES = {"rows-move", "one-step", "prefill", "proof"}  # they compare runs
+PART_OF = {"rows-move": "extras", "one-step": "extras", "prefill": "extras", "proof": "extras"}
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,10 @@ def _render(template: str, path: str, figures: tuple[str, ...], **words: Any) ->
         figure_specs=specs(figures),
         default_run=run_of(DEFAULT_SENTENCE) if figures else None,
         weights=projections() if figures else None,
-        extras=extras_of(DEFAULT_SENTENCE) if EXTRA_FIGURES & set(figures) else None,
+        parts={
+            part: PARTS[part](DEFAULT_SENTENCE)
+            for part in dict.fromkeys(PART_OF[name] for name in figures if name in PART_OF)
+        },
         **words,
     )
 

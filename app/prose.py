@@ -1,4 +1,4 @@
-"""Markdown to HTML: mathematics as MathML, ``{{ facts }}``, ``{{ live.numbers }}``, ``[[terms]]``."""
+"""Markdown to HTML: MathML, ``{{ facts }}``, ``{{ live.numbers }}``, ``[[terms]]``."""
 
 import re
 from functools import cache

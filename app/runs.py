@@ -49,4 +49,5 @@ def trace_of(text: str) -> Trace:
     return record(text)
 
 
+# What the wire answers: a part's name, and the function of the text that computes it.
 PARTS: dict[str, Callable[[str], dict[str, Any]]] = {"run": run_of, "extras": extras_of}

@@ -61,5 +61,5 @@ kv.figure("one-step", (() => {
         row(`into layer ${p.layer + 1}`, layerIn(ctx)), ...["q", "k", "v"].map((kind) => row({ q: "query", k: "key", v: "value" }[kind], projected(ctx, kind)))],
     }
   }
-  return { draw, status, table, wants: (p) => p.zero }
+  return { draw, status, table, part: (p) => (p.zero ? "extras" : null) }
 })())

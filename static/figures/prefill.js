@@ -35,5 +35,5 @@ kv.figure("prefill", (() => {
     head: ["cut", "passes", "positions a pass", "largest difference"],
     rows: ctx.run.prefill.map((one) => [one.name, one.chunks.length, one.chunks.join(" + "), one.max_abs_diff]),
   })
-  return { draw, status, table, wants: () => true }
+  return { draw, status, table, part: () => "extras" }
 })())

@@ -36,5 +36,5 @@ kv.figure("proof", (() => {
     caption: "Both runs, word by word", head: ["step", "word", "probability with cache", "probability without", "largest logit difference"],
     rows: Array.from({ length: p.t + 1 }, (_, t) => [t + 1, run.shown(t), run.at("probability.cached", t).toFixed(6), run.at("probability.naive", t).toFixed(6), run.at(gaps(p), t)]),
   })
-  return { draw, status, table, wants: (p) => p.arithmetic === "blas" }
+  return { draw, status, table, part: (p) => (p.arithmetic === "blas" ? "extras" : null) }
 })())

@@ -61,5 +61,5 @@ kv.figure("rows-move", (() => {
         ...Array.from(ctx.run.at(name, next, ctx.p.layer, ctx.p.head, row), (x) => ctx.kit.fix(x, 4)), difference(ctx, row)]),
     }
   }
-  return { draw, status, table, wants: (p) => p.bidirectional }
+  return { draw, status, table, part: (p) => (p.bidirectional ? "extras" : null) }
 })())

@@ -30,23 +30,20 @@
   }
 
   // ---- the run
-  kv.setRun = (payload, text) => {
+  kv.setRun = (payload) => {
     kv.run = new kv.Run(payload, page.weights)
-    kv.sentence.text = text
     kv.sentence.chips(kv.run)
     for (const node of document.querySelectorAll("[data-live]")) {
       const value = kv.run.live[node.dataset.live]
       if (value) { node.textContent = value.text; node.dataset.tip = value.how }
     }
-    for (const stage of page.stages) stage.shown?.()
+    for (const stage of page.stages) stage.newRun(kv.run)
     writeSoon()
+    kv.sentence.completeSoon()
   }
-
-  kv.addExtras = (extras) => {
-    if (extras.text !== kv.run.text) return // a newer sentence is on the page already
-    kv.run.add(extras)
-    kv.run.complete = true
-    for (const stage of page.stages) stage.shown?.()
+  kv.addPart = (part, payload) => {
+    kv.run.addPart(part, payload)
+    for (const stage of page.stages) stage.newRun(kv.run)
   }
 
   // ---- stages
@@ -126,7 +123,8 @@
     page.specs = data("kv-figures") ?? {}
     page.lesson = data("kv-lesson")
     page.weights = data("kv-weights")
-    page.wantsExtras = Boolean(data("kv-extras"))
+    const parts = data("kv-parts") ?? {}
+    page.parts = Object.keys(parts)
     readShared()
     kv.sentence.start()
     const first = data("kv-run")
@@ -136,8 +134,10 @@
       const stage = addStage(root, () => ({ figure: root.dataset.show, params: JSON.parse(root.dataset.params ?? "{}") }))
       if (root.dataset.autoplay && !matchMedia("(prefers-reduced-motion: reduce)").matches && document.documentElement.dataset.motion !== "off") page.autoplay = stage
     }
-    if (first) kv.setRun(first, first.text)
-    if (page.wantsExtras) kv.addExtras(data("kv-extras"))
+    if (first) {
+      kv.setRun(first)
+      for (const [part, payload] of Object.entries(parts)) kv.addPart(part, payload)
+    }
     if (page.autoplay) page.autoplay.controls.querySelector(".time button")?.click()
     const typed = address.get("s")
     if (typed !== null) {

@@ -1,4 +1,4 @@
 // The page's one live wire: hands Panel's model to the page and draws nothing itself.
 export function render({ model }) {
-  window.kv.sentence.connect(model)
+  window.kv.connect(model)
 }

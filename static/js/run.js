@@ -11,9 +11,11 @@
   kv.Run = class {
     constructor(payload, ...blocks) {
       this.blocks = {}
-      this.complete = false
+      this.parts = new Set()
       for (const block of [payload, ...blocks]) this.add(block)
     }
+    has(part) { return this.parts.has(part) }
+    addPart(part, payload) { this.add(payload); this.parts.add(part) }
     /** Take over a payload's plain fields and its block of numbers. */
     add({ arrays, data, ...fields }) {
       Object.assign(this, fields)

@@ -52,6 +52,15 @@
       this.redraw()
     }
 
+    /** The same place in another run: what the reader chose stays, "last" follows the new length. */
+    newRun(run) {
+      if (!this.name) return this.shown?.()
+      const atEnd = this.spec.params.filter((s) => s.kind === "time" && this.params[s.name] === this.bounds(s)[1]).map((s) => [s.name, "last"])
+      this.run = run
+      this.params = this.resolve({ ...this.params, ...Object.fromEntries(atEnd) })
+      this.redraw()
+    }
+
     begin() {
       this.stop()
       this.root.dataset.figure = this.name
@@ -93,7 +102,8 @@
       if (!box.width) return
       const ctx = { run: this.run, p: this.params, w: Math.floor(box.width), kit: kv.kit, spec: this.spec }
       this.syncControls()
-      if (this.figure.wants?.(this.params) && !this.run.complete) return this.say("Working it out for this sentence …")
+      const part = this.figure.part?.(this.params)
+      if (part && !this.run.has(part)) return this.say("Working it out for this sentence …")
       try {
         if (this.spec.plot) kv.chart(this, this.figure.columns(ctx))
         else patch(this.svg, (this.drawn = this.figure.draw(ctx)))
