@@ -13,7 +13,7 @@ from model.toy.datasets import draw_training
 from model.toy.masks import causal
 from model.toy.network import Network
 from model.toy.record import toy_of
-from model.toy.training import Recipe, SideBySide, Trainee, clip_rows, loss_of, train
+from model.toy.training import Recipe, Trainee, clip_rows, loss_of, train
 from model.toy.vocabulary import END, START, vocabularies
 
 CONFIG = ToyConfig()
@@ -53,7 +53,7 @@ def test_training_lowers_the_loss():
 @pytest.mark.parametrize("config", [CONFIG, ToyConfig(n_kv_heads=1), ToyConfig(n_heads=4)])
 def test_models_side_by_side_compute_what_each_computes_alone(config: ToyConfig):
     trainee, batch = Trainee(config, (0, 1)), some_batch()
-    together = loss_of(Network(config, trainee.parameters(), SideBySide()), batch, causal)
+    together = loss_of(trainee.network(), batch, causal)
     alone = 0.0
     for row in range(2):
         network = Network(config, toy_of(config, trainee.weights(row)).parameters, Blas())

@@ -13,8 +13,8 @@ from typing import Any
 import torch
 
 from model.toy.config import ToyConfig
-from model.toy.evaluate import evaluate, table
-from model.toy.record import Toy, toy_of
+from model.toy.evaluate import evaluate, network_of, table
+from model.toy.record import toy_of
 from model.toy.training import Recipe, train
 from model.toy.weights import SHIPPED, rounded, save
 
@@ -68,12 +68,11 @@ def main() -> None:
     config = ToyConfig(max_words=args.max_words)
     recipe = Recipe(n_steps=args.steps, seeds=tuple(args.seeds))
     trainee = train(config, recipe, Progress(recipe.n_steps))
-    toys: list[Toy] = []
     results: list[dict[str, Any]] = []
     for row, seed in enumerate(recipe.seeds):
-        toys.append(toy_of(config, rounded(trainee.weights(row))))
+        toy = toy_of(config, rounded(trainee.weights(row)))
         with torch.inference_mode():
-            results.append(evaluate(toys[-1], "validation", args.n))
+            results.append(evaluate(network_of(toy), "validation", args.n))
         print(f"\nseed {seed}, validation set\n{table(results[-1])}")  # noqa: T201
     row = best(results)
     total = save(trainee.weights(row), args.out)

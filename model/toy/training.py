@@ -6,22 +6,23 @@ what its few hundred operations cost to start, not what they compute.
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy, one_hot
 
-from model.toy.arithmetic import Blas
+from model.toy.arithmetic import Arithmetic, Blas
 from model.toy.cache import Forgetful
 from model.toy.config import ToyConfig
 from model.toy.data import ABSENT, Batch, batches, group_by_length
 from model.toy.datasets import draw_training
 from model.toy.masks import Mask, causal
 from model.toy.network import Network, sinusoids
-from model.toy.parameters import Parameters, assemble, shapes
+from model.toy.parameters import Parameters, Shapes, assemble, shapes
 from model.toy.vocabulary import vocabularies
 from model.toy.weights import Weights
 
@@ -68,12 +69,26 @@ class SideBySide(Blas):
         return powers / powers.sum(-1, keepdim=True)  # for short rows faster than torch's softmax
 
 
+class Design(NamedTuple):
+    """What a variant of the network brings: its parameters, their places, and what it computes."""
+
+    shapes: Callable[[ToyConfig], Shapes]
+    assemble: Callable[[ToyConfig, Mapping[str, Tensor], Tensor], Parameters]
+    network: Callable[[ToyConfig, Parameters, Arithmetic], Network]
+
+
+STANDARD = Design(shapes, assemble, Network)
+
+
 class Trainee:
     """The parameters of all seeds in one flat tensor, with named views into it."""
 
-    def __init__(self, config: ToyConfig, seeds: tuple[int, ...]) -> None:
+    def __init__(
+        self, config: ToyConfig, seeds: tuple[int, ...], design: Design = STANDARD
+    ) -> None:
         self.config = config
-        self.shapes = shapes(config)
+        self.design = design
+        self.shapes = design.shapes(config)
         n_numbers = sum(math.prod(shape) for shape in self.shapes.values())
         self.flat = torch.zeros(len(seeds), n_numbers)
         self.gradient = torch.zeros_like(self.flat)
@@ -105,9 +120,10 @@ class Trainee:
                 bound = math.sqrt(6 / sum(shape))  # Glorot and Bengio 2010
                 target.uniform_(-bound, bound, generator=generator)
 
-    def parameters(self) -> Parameters:
+    def network(self) -> Network:
         positions = sinusoids(self.config, self.config.max_written + 2).float()
-        return assemble(self.config, self.named, positions)
+        parameters = self.design.assemble(self.config, self.named, positions)
+        return self.design.network(self.config, parameters, SideBySide())
 
     def weights(self, row: int) -> Weights:
         return {
@@ -150,12 +166,18 @@ def backward(loss: Tensor) -> None:
 Watch = Callable[[int, float], None]
 
 
-def train(config: ToyConfig, recipe: Recipe, watch: Watch, mask: Mask = causal) -> Trainee:
+def train(
+    config: ToyConfig,
+    recipe: Recipe,
+    watch: Watch,
+    mask: Mask = causal,
+    design: Design = STANDARD,
+) -> Trainee:
     """Train all seeds of a recipe on the same batches."""
     pairs = draw_training(recipe.n_pairs, seed=recipe.data_seed, max_words=config.max_words)
     groups = group_by_length(pairs, vocabularies(config))
-    trainee = Trainee(config, recipe.seeds)
-    network = Network(config, trainee.parameters(), SideBySide())
+    trainee = Trainee(config, recipe.seeds, design)
+    network = trainee.network()
     optimiser = torch.optim.Adam([trainee.flat], betas=recipe.betas, fused=True)
     endless = batches(groups, recipe.batch_size, recipe.data_seed)
     for step, batch in zip(range(recipe.n_steps), endless, strict=False):
