@@ -57,13 +57,17 @@ def render(text: str) -> str:
     ``{{ name }}`` is a fact of ``model.facts``; ``{{ live.name }}`` a number of the reader's own
     run, which the page fills in and keeps current; ``[[term]]`` links to the glossary.
     """
-    html = _markdown().render(text)
-    html = QUOTE.sub(lambda match: _quote(match["name"]), html)
-    return TERM.sub(_term, html)
+    return _filled(_markdown().render(text))
 
 
 def render_inline(text: str) -> str:
-    return re.sub(r"^<p>|</p>\s*$", "", render(text))
+    """Render the same without a paragraph around it."""
+    return _filled(_markdown().renderInline(text))
+
+
+def _filled(html: str) -> str:
+    html = QUOTE.sub(lambda match: _quote(match["name"]), html)
+    return TERM.sub(_term, html)
 
 
 def plain(text: str) -> str:

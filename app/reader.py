@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import time
+from collections.abc import Callable
 from typing import Any
 
 import param
@@ -21,13 +22,18 @@ BURST = 12
 class Allowance:
     """A token bucket: how many runs this reader may start now, and when the next is due."""
 
-    def __init__(self, rate: float = RUNS_PER_SECOND, burst: int = BURST) -> None:
-        self.rate, self.burst = rate, burst
-        self.left, self.at = float(burst), time.monotonic()
+    def __init__(
+        self,
+        rate: float = RUNS_PER_SECOND,
+        burst: int = BURST,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.rate, self.burst, self.clock = rate, burst, clock
+        self.left, self.at = float(burst), clock()
 
     def wait(self) -> float:
         """Seconds until one more may start; 0 takes it."""
-        now = time.monotonic()
+        now = self.clock()
         self.left = min(self.burst, self.left + (now - self.at) * self.rate)
         self.at = now
         if self.left >= 1:
