@@ -1,6 +1,5 @@
 """The server: one Panel app a page, shipped assets, limits, a health address."""
 
-import logging
 import os
 import secrets
 from collections.abc import Callable
@@ -11,8 +10,10 @@ from typing import Any
 os.environ.setdefault("PANEL_CDN_ROOT", "/cdn/")  # before Panel is imported: nothing from outside
 
 import panel as pn
+import torch
 import tornado.web
 
+from app import guard
 from app.assets import asset, bokeh_scripts
 from app.pages import build, pages
 from app.paths import STATIC
@@ -79,13 +80,14 @@ class Sessions:
 
 def make_server(address: Address) -> Any:
     """Build every page once, then a server that has not started."""
+    guard.install()
+    torch.set_num_threads(1)  # a run is many small sums; threads would only wait for each other
     pn.extension()
     pn.config.reuse_sessions = True
     pn.config.authorize_callback = Sessions().admit
     pn.config.auth_template = STATIC / "templates" / "busy.html"
     for path in pages():
         build(path)
-    logging.getLogger("tornado.access").setLevel(logging.ERROR)
     return pn.io.server.get_server(
         {path: view(path) for path in pages()},
         port=address.port,

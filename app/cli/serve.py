@@ -2,9 +2,7 @@
 
 import argparse
 import importlib.util
-import logging
 import signal
-import sys
 
 from model.errors import BadInput
 
@@ -27,9 +25,7 @@ def run(args: argparse.Namespace) -> int:
         raise BadInput(f"--port {args.port} is not a port; choose one between 1 and {MAX_PORT}")
     if args.num_procs < 1:
         raise BadInput(f"--num-procs {args.num_procs} is too few; at least 1 process serves")
-    logging.basicConfig(
-        level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(message)s"
-    )
+    from app import logs  # noqa: PLC0415
     from app.server import Address, make_server  # noqa: PLC0415 -- loads Panel and the toy
 
     address = Address(
@@ -38,6 +34,7 @@ def run(args: argparse.Namespace) -> int:
         origins=tuple(args.origins),
         n_processes=args.num_procs,
     )
+    log = logs.start()
     try:
         server = make_server(address)
     except OSError as error:
@@ -46,7 +43,9 @@ def run(args: argparse.Namespace) -> int:
         ) from error
     print(f"kvscroll is at {address.url}   (Ctrl-C stops it)", flush=True)
     print(_found(args.device), flush=True)
+    log.info("started")
     _serve_until_stopped(server)
+    log.info("stopped")
     return 0
 
 
@@ -72,4 +71,3 @@ def _serve_until_stopped(server) -> None:  # noqa: ANN001 -- Bokeh's Server has 
     server.start()
     server.io_loop.start()
     server.stop()
-    print("stopped", flush=True)
