@@ -56,8 +56,8 @@ KINDS: dict[str, Callable[[Sampler], list[str]]] = {
     "salad": Sampler.salad,
     "all unknown": Sampler.all_unknown,
 }
-MIX = {"grammar": 0.34, "long": 0.18, "unknown": 0.20}
-MIX |= {"damaged": 0.10, "salad": 0.12, "all unknown": 0.06}
+MIX = {"grammar": 0.36, "long": 0.24, "unknown": 0.18}
+MIX |= {"damaged": 0.09, "salad": 0.10, "all unknown": 0.03}
 
 
 def draw(sampler: Sampler, kind: str) -> Pair:

@@ -26,6 +26,7 @@ BEFORE = [word for word, adjective in ADJECTIVES.items() if adjective.before_nou
 AFTER = [word for word, adjective in ADJECTIVES.items() if not adjective.before_noun]
 FEMININE = {word for word, noun in NOUNS.items() if noun.gender == "f"}
 TRANSITIVE = [base for base, verb in VERBS.items() if verb.takes_object]
+COMMON = [*TRANSITIVE, "have", "like", "love"]  # what people write most, and what elides
 INTRANSITIVE = [base for base, verb in VERBS.items() if not verb.takes_object]
 OPENERS = ["hello", "yes", "no", "thanks"]
 CLOSERS = ["here", "today", "now", "too"]
@@ -58,8 +59,6 @@ class Sampler:
             adjectives = [self.any_of(AFTER)]
         else:
             adjectives = [self.any_of(BEFORE), self.any_of(AFTER)]
-        if adjectives and self.chance(0.06):
-            adjectives = ["very", *adjectives]
         phrase = [*adjectives, self.any_of(list(NOUNS))]
         if self.chance(0.04):
             return phrase
@@ -95,8 +94,8 @@ class Sampler:
             return self.being(be)
         if shape < 0.31:
             return ["sat", *(["here"] if self.chance(0.15) else self.place())]
-        base = self.any_of(TRANSITIVE if shape < 0.80 else INTRANSITIVE)
-        words = self.negated(base, be) if self.chance(0.22) else [form_of(base, be)]
+        base = self.any_of(COMMON if shape < 0.80 else INTRANSITIVE)
+        words = self.negated(base, be) if self.chance(0.25) else [form_of(base, be)]
         if base in TRANSITIVE:
             words += self.object()
         end = self.random.random()
@@ -143,7 +142,7 @@ class Sampler:
 
     def question(self) -> list[str]:
         words, be = self.subject()
-        base = self.any_of(TRANSITIVE)
+        base = self.any_of(COMMON)
         asking = ["where"] if self.chance(0.1) else []
         do = "does" if be == "is" else "do"
         return [*asking, do, *words, base, *self.object(), "?"]
@@ -165,7 +164,7 @@ class Sampler:
     def everyday(self) -> list[str]:
         """Imitate what people type first: the patterns of the page's own examples."""
         pronoun = self.any_of(list(SUBJECTS))
-        be, verb = be_form(pronoun), self.any_of(TRANSITIVE)
+        be, verb = be_form(pronoun), self.any_of(COMMON)
         patterns: list[Pattern] = [
             lambda: [pronoun, form_of(verb, be), self.any_of(list(OBJECTS))],
             lambda: [pronoun, *self.negated(verb, be), self.any_of(list(OBJECTS))],
