@@ -15,6 +15,7 @@ from torch.nn.functional import scaled_dot_product_attention
 from model.errors import BadInput
 from model.toy.arithmetic import Blas, FixedOrder
 from model.toy.cache import Cache
+from model.toy.config import ToyConfig
 from model.toy.decode import (
     always_first,
     decode_cached,
@@ -25,7 +26,16 @@ from model.toy.decode import (
 from model.toy.lexicon import english_words
 from model.toy.masks import bidirectional, causal
 from model.toy.network import Network
-from model.toy.record import record, record_prefill, record_run, shipped, source_of, understand
+from model.toy.record import (
+    record,
+    record_prefill,
+    record_run,
+    shipped,
+    source_of,
+    toy_of,
+    understand,
+)
+from model.toy.training import Trainee
 from model.toy.vocabulary import vocabularies
 
 TOY = shipped()
@@ -279,6 +289,31 @@ def pytorch_decoder() -> nn.TransformerDecoder:
             state[f"norm{number}.bias"] = getattr(ours, f"shift{number}")
         theirs.load_state_dict(state)
     return decoder
+
+
+VARIANTS = {
+    "one key-value head": ToyConfig(n_kv_heads=1),
+    "two for four query heads": ToyConfig(n_heads=4, n_kv_heads=2),
+    "four heads of two": ToyConfig(n_heads=4, n_kv_heads=4),
+}
+
+
+@pytest.mark.parametrize("config", VARIANTS.values(), ids=VARIANTS)
+def test_the_cache_changes_nothing_however_heads_share_it(config: ToyConfig):
+    toy = toy_of(config, Trainee(config, seeds=(3,)).weights(0))
+    trace = record("the black cat sees Bob", toy)
+    assert trace.same_words
+    assert trace.max_abs_diff == 0.0
+    assert trace.numbers_per_token == 2 * config.n_layers * config.n_kv_heads * config.d_head
+    assert trace.cache_bytes == 8 * trace.numbers_per_token * len(trace.words)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "numbers"), [({"n_heads": 3}, "3.*8"), ({"n_heads": 4, "n_kv_heads": 3}, "3.*4")]
+)
+def test_heads_that_do_not_divide_are_refused(wrong: dict[str, int], numbers: str):
+    with pytest.raises(BadInput, match=numbers):
+        ToyConfig(**wrong)
 
 
 def test_a_cache_counts_the_bytes_it_keeps():
