@@ -8,8 +8,9 @@ from typing import Any
 from model.sizing import catalogue
 from model.sizing.catalogue import Entry
 from model.sizing.layers import owners
+from model.sizing.question import Question
 from model.sizing.report import number
-from model.sizing.size import Question, size
+from model.sizing.size import size
 from model.sizing.units import binary
 
 

@@ -16,9 +16,10 @@ from model.sizing.formats import FORMATS
 from model.sizing.headers.files import read_file
 from model.sizing.layers import Model
 from model.sizing.pasted import MAX_BYTES, parse_object
+from model.sizing.question import ENGINES, MAX_SEQUENCES, MAX_TOKENS, Question
 from model.sizing.read_config import read_config
 from model.sizing.report import as_dict, fit_dict, views
-from model.sizing.size import ENGINES, MAX_SEQUENCES, MAX_TOKENS, Answer, Question, size
+from model.sizing.size import Answer, size
 from model.sizing.units import both, parse_bytes, parse_count
 
 
@@ -36,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--v-format", metavar="F", help="of values (auto)")
     parser.add_argument("--index-format", default="auto", metavar="F", help="of indexer keys")
     parser.add_argument("--state-format", default="auto", metavar="F", help="of recurrent states")
-    parser.add_argument("--weight-format", default="bf16", metavar="F", help="of weights (bf16)")
+    parser.add_argument("--weight-format", default="auto", metavar="F", help="of weights (auto)")
     parser.add_argument("--tp", default="1", metavar="N", help="tensor-parallel GPUs (1)")
     parser.add_argument("--block-size", default="1", metavar="N", help="round rows up to (1)")
     parser.add_argument("--engine", default="ideal", metavar="E", help=", ".join(ENGINES))
@@ -132,9 +133,11 @@ def per_token(answer: Answer) -> str:
 def weights(answer: Answer) -> str:
     n_bytes = answer.weight_bytes or 0
     ratio = answer.cache_bytes / n_bytes if n_bytes else 0
+    count = answer.model.parameters
+    shown = f"{count:,} parameters, " if count is not None else ""
     return (
-        f"{answer.model.parameters:,} parameters, {n_bytes:,} B = {both(n_bytes)} in "
-        f"{answer.question.weight_format}; the cache is {ratio:.3g} times that"
+        f"{shown}{n_bytes:,} B = {both(n_bytes)} ({answer.question.weight_format}); "
+        f"the cache is {ratio:.3g} times that"
     )
 
 

@@ -1,0 +1,1 @@
+"""From a config to its list of layers: one file per idea, one explicit table per file."""

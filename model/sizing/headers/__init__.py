@@ -1,0 +1,1 @@
+"""Headers of weight files on disk: names, shapes and settings, never the weights."""

@@ -1,0 +1,1 @@
+"""How many weights a model has, counted from its config."""

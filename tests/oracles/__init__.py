@@ -1,0 +1,1 @@
+"""Independent oracles: the real classes of transformers, and the data they yield."""
