@@ -32,7 +32,7 @@ from model.toy.weights import Weights
 class Recipe:
     """How the shipped weights were made."""
 
-    n_steps: int = 50_000
+    n_steps: int = 30_000
     batch_size: int = 64
     n_pairs: int = 600_000
     learning_rate: float = 1e-2
@@ -115,10 +115,15 @@ class Trainee:
             target = self.named[name].detach()[row]
             if "gain" in name:
                 target.fill_(1.0)
+            elif "shift" in name:
+                target.zero_()
             elif name in {"english", "french", "unembed"}:
                 target.normal_(std=self.config.d_model**-0.5, generator=generator)
-            elif len(shape) > 1:
-                bound = math.sqrt(6 / sum(shape))  # Glorot and Bengio 2010
+            elif "widen" in name or "narrow" in name or len(shape) == 1:
+                bound = fan_in(name, self.shapes) ** -0.5
+                target.uniform_(-bound, bound, generator=generator)
+            else:  # projections of attention, each d_model by d_model (Glorot and Bengio 2010)
+                bound = math.sqrt(6 / (2 * self.config.d_model))
                 target.uniform_(-bound, bound, generator=generator)
 
     def network(self) -> Network:
@@ -131,6 +136,11 @@ class Trainee:
             name: self.named[name].detach()[row].reshape(shape).double().clone()
             for name, shape in self.shapes.items()
         }
+
+
+def fan_in(name: str, shapes_by_name: Shapes) -> int:
+    """Numbers summed for each output of a matrix, or of the matrix a bias belongs to."""
+    return shapes_by_name[name.removesuffix("_bias")][0]
 
 
 def loss_of(network: Network, batch: Batch, mask: Mask) -> Tensor:
