@@ -41,6 +41,7 @@ from model.storage.ring import Ring
 CONFIG = DecoderConfig(n_layers=2)
 TOKENS = torch.randint(0, 29, (12,), generator=torch.Generator().manual_seed(5))
 EAGER: dict[str, Any] = {"attn_implementation": "eager"}
+SDPA: dict[str, Any] = {"attn_implementation": "sdpa"}
 PATTERNS = {
     "full": patterns.full(),
     "causal": patterns.causal(),
@@ -216,9 +217,7 @@ def angles(d_rope: int, base: float, positions: Tensor) -> tuple[Tensor, Tensor]
 def test_one_attention_layer_equals_llamas_to_the_last_digits():
     """With angles handed in and torch's softmax, nothing of theirs is left in float32."""
     layer = Attention(CONFIG, 0, Parts(), torch.Generator().manual_seed(1))
-    theirs = LlamaAttention(
-        LlamaConfig(**(sizes(CONFIG) | {"attn_implementation": "sdpa"})), 0
-    ).double()
+    theirs = LlamaAttention(LlamaConfig(**(sizes(CONFIG) | SDPA)), 0).double()
     ours = layer.state_dict()
     for name in "qkvo":
         part = "queries" if name in "qo" else "keys_values"
