@@ -1,0 +1,125 @@
+"""One reader without a browser: loads a page, speaks Bokeh's protocol over the websocket."""
+
+import json
+import re
+import time
+import uuid
+from dataclasses import dataclass, field
+from typing import Any
+
+from tornado.httpclient import AsyncHTTPClient, HTTPRequest
+from tornado.websocket import WebSocketClientConnection, websocket_connect
+
+LESSON = "/lesson/the-cache-step-by-step"
+TOKEN = re.compile(r'"token":"([^"]+)"')
+READY = {
+    "kind": "MessageSent",
+    "msg_type": "bokeh_event",
+    "msg_data": {"type": "event", "name": "document_ready", "values": {"type": "map"}},
+}
+MAX_REPLY_BYTES = 4_000_000
+
+
+class WireError(RuntimeError):
+    """The server did not behave as the protocol says."""
+
+
+@dataclass
+class Wire:
+    """An open session. ``load_s`` is the time from the request to the whole document."""
+
+    socket: WebSocketClientConnection
+    model: str
+    load_s: float
+    asked: int = field(default=0)
+
+    @classmethod
+    async def open(cls, url: str, path: str = LESSON) -> "Wire":
+        began = time.perf_counter()
+        page = await AsyncHTTPClient(max_clients=1000).fetch(url + path, request_timeout=60)
+        token = TOKEN.search(page.body.decode())
+        if token is None:
+            raise WireError("the page carries no session token")
+        request = HTTPRequest(
+            url.replace("http", "ws", 1) + path.rstrip("/") + "/ws", headers={"Origin": url}
+        )
+        socket = await websocket_connect(
+            request, subprotocols=["bokeh", token[1]], max_message_size=MAX_REPLY_BYTES
+        )
+        wire = cls(socket, "", 0.0)
+        await wire.receive()  # the server's greeting
+        await wire.send("PULL-DOC-REQ", {})
+        document = await wire.until("PULL-DOC-REPLY")
+        wire.model = _asked_model(document)
+        await wire.send("PATCH-DOC", {"events": [READY]})
+        wire.load_s = time.perf_counter() - began
+        return wire
+
+    async def send(self, kind: str, content: object) -> None:
+        for part in ({"msgid": uuid.uuid4().hex, "msgtype": kind}, {}, content):
+            await self.socket.write_message(json.dumps(part))
+
+    async def receive(self) -> tuple[str, Any]:
+        header = await self._text()
+        await self._text()
+        content = await self._text()
+        return json.loads(header)["msgtype"], json.loads(content)
+
+    async def _text(self) -> str:
+        message = await self.socket.read_message()
+        if message is None:
+            raise WireError("the server closed the wire")
+        return message if isinstance(message, str) else message.decode()
+
+    async def until(self, kind: str) -> Any:
+        while True:
+            found, content = await self.receive()
+            if found == kind:
+                return content
+
+    async def ask(self, text: str, part: str = "run") -> tuple[dict[str, Any], float]:
+        """Send a sentence as the page does; the reply, and the seconds it took."""
+        self.asked += 1
+        began = time.perf_counter()
+        entries = [["id", self.asked], ["part", part], ["text", text]]
+        await self.patch("ask", {"type": "map", "entries": entries})
+        while True:
+            content = await self.until("PATCH-DOC")
+            reply = _reply(content)
+            if reply and reply.get("id") == self.asked:
+                return reply, time.perf_counter() - began
+
+    async def patch(self, attr: str, new: object) -> None:
+        event = {"kind": "ModelChanged", "model": {"id": self.model}, "attr": attr, "new": new}
+        await self.send("PATCH-DOC", {"events": [event]})
+
+    def close(self) -> None:
+        self.socket.close()
+
+
+def _asked_model(node: Any) -> str:
+    """The id of the model that holds the page's question, anywhere in the document."""
+    if isinstance(node, dict):
+        if node.get("class_name") == "Reader":
+            return node["data"]["id"]
+        children = list(node.values())
+    else:
+        children = node if isinstance(node, list) else []
+    for child in children:
+        if found := _asked_model(child):
+            return found
+    return ""
+
+
+def _reply(content: Any) -> dict[str, Any] | None:
+    for event in content["events"]:
+        if event.get("attr") == "reply":
+            return _plain(event["new"])
+    return None
+
+
+def _plain(node: Any) -> Any:
+    """Bokeh's JSON for a map, as a dict."""
+    if isinstance(node, dict) and node.get("type") == "map":
+        return {key: _plain(value) for key, value in node["entries"]}
+    return node
