@@ -6,27 +6,32 @@ from torch import Tensor
 
 from model.toy.config import ToyConfig
 
-New = Float[Tensor, "*batch kv_heads new d_head"]
-Seen = Float[Tensor, "*batch kv_heads seen d_head"]
+NewKeys = Float[Tensor, "*batch kv_heads new d_key"]
+NewValues = Float[Tensor, "*batch kv_heads new d_value"]
+Seen = tuple[
+    Float[Tensor, "*batch kv_heads seen d_key"], Float[Tensor, "*batch kv_heads seen d_value"]
+]
 
 
 class Forgetful:
     """Keeps nothing: the keys and values just computed are all there are."""
 
-    def append(self, k: New, v: New) -> tuple[Seen, Seen]:
+    nbytes = 0
+
+    def append(self, k: NewKeys, v: NewValues) -> Seen:
         return k, v
 
 
-class Cache:
-    """One layer's keys and values, a row for every word fed so far."""
+class Rows:
+    """A pair of rows for every word fed so far; the two may differ in width."""
 
-    def __init__(self, config: ToyConfig, capacity: int) -> None:
-        shape = (config.n_kv_heads, capacity, config.d_head)
-        self._k = torch.empty(shape, dtype=torch.float64)
-        self._v = torch.empty(shape, dtype=torch.float64)
+    def __init__(self, kv_heads: int, widths: tuple[int, int], capacity: int) -> None:
+        self._k, self._v = (
+            torch.empty(kv_heads, capacity, width, dtype=torch.float64) for width in widths
+        )
         self.length = 0
 
-    def append(self, k: New, v: New) -> tuple[Seen, Seen]:
+    def append(self, k: NewKeys, v: NewValues) -> Seen:
         """Keep the new rows; return every row kept so far, oldest first."""
         start, self.length = self.length, self.length + k.shape[-2]
         self._k[:, start : self.length] = k
@@ -34,10 +39,17 @@ class Cache:
         return self.kept
 
     @property
-    def kept(self) -> tuple[Seen, Seen]:
+    def kept(self) -> Seen:
         return self._k[:, : self.length], self._v[:, : self.length]
 
     @property
     def nbytes(self) -> int:
         """Bytes of the rows kept, measured on the tensors."""
         return sum(rows.nbytes for rows in self.kept)
+
+
+class Cache(Rows):
+    """One layer's keys and values."""
+
+    def __init__(self, config: ToyConfig, capacity: int) -> None:
+        super().__init__(config.n_kv_heads, (config.d_head, config.d_head), capacity)

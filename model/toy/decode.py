@@ -13,7 +13,7 @@ from torch import Tensor
 
 from model.errors import BadInput
 from model.toy.arithmetic import Work, tensor_of
-from model.toy.cache import Cache, Forgetful
+from model.toy.cache import Forgetful
 from model.toy.masks import Mask, causal
 from model.toy.network import Decoded, KeysValues, Network
 
@@ -85,7 +85,7 @@ def decode_cached(
 ) -> Iterator[Step]:
     """Project the source once, and read every word once, when it has just been written."""
     keys_values = network.project_memory(source.memory)
-    caches = [Cache(network.config, source.max_written) for _ in keys_values]
+    caches = network.caches(source.max_written)
     newest = source.start
     for index in range(source.max_written):
         decoded = network.decode(tensor_of([newest]), places(index, 1), caches, keys_values)
@@ -126,10 +126,12 @@ def prefill(
     if sum(split) != len(prompt) or min(split, default=0) < 1:
         raise BadInput(f"chunks of {list(split)} words do not make up a prompt of {len(prompt)}")
     keys_values = network.project_memory(source.memory)
-    caches = [Cache(network.config, len(prompt)) for _ in keys_values]
-    rows = []
+    caches = network.caches(len(prompt))
+    passes = []
     for end, new in zip(accumulate(split), split, strict=True):
         chunk = tensor_of(list(prompt[end - new : end]))
         places, mask = following(end - new, new), causal(new, end)
-        rows.append(network.decode(chunk, places, caches, keys_values, mask).y)
-    return Prefilled(tuple(KeysValues(*cache.kept) for cache in caches), torch.cat(rows))
+        passes.append(network.decode(chunk, places, caches, keys_values, mask))
+    read = (layer.attention for layer in passes[-1].layers)
+    kept = tuple(KeysValues(attention.k, attention.v) for attention in read)
+    return Prefilled(kept, torch.cat([decoded.y for decoded in passes]))

@@ -21,7 +21,6 @@ from model.toy.config import ToyConfig
 from model.toy.datasets import KINDS, Pair, Split, draw_held_out
 from model.toy.decode import following
 from model.toy.lexicon import NOUNS, is_slot
-from model.toy.masks import causal
 from model.toy.network import Decoded, Network
 from model.toy.record import Toy, may_write, shipped
 from model.toy.vocabulary import END, START, vocabularies
@@ -57,7 +56,8 @@ def write_batch(network: Network, sentences: Sequence[tuple[str, ...]]) -> Writt
     while True:
         n += 1
         nothing = [Forgetful() for _ in source]
-        decoded = network.decode(written, following(0, n), nothing, source, causal(n, n))
+        mask = network.mask(n, n)
+        decoded = network.decode(written, following(0, n), nothing, source, mask)
         newest = likeliest_allowed(network, decoded, allowed)
         written = torch.cat([written, newest], dim=1)
         if n == config.max_written or (written == french[END]).any(dim=1).all():

@@ -7,14 +7,16 @@ added up. Every function returns all it computed, so that a run can be shown.
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from model.toy.arithmetic import Arithmetic
+from model.toy.cache import Cache
 from model.toy.config import ToyConfig
+from model.toy.masks import Mask, causal
 from model.toy.parameters import DecoderLayer, EncoderLayer, Parameters
 
 
@@ -22,11 +24,14 @@ from model.toy.parameters import DecoderLayer, EncoderLayer, Parameters
 class Keeper(Protocol):
     """Whatever keeps a layer's keys and values between decode steps."""
 
+    @property
+    def nbytes(self) -> int: ...
+
     def append(
         self,
-        k: Float[Tensor, "*batch kv_heads new d_head"],
-        v: Float[Tensor, "*batch kv_heads new d_head"],
-    ) -> tuple[Float[Tensor, "*batch kv_heads seen d_head"], ...]: ...
+        k: Float[Tensor, "*batch kv_heads new d_key"],
+        v: Float[Tensor, "*batch kv_heads new d_value"],
+    ) -> tuple[Tensor, Tensor]: ...
 
 
 class KeysValues(NamedTuple):
@@ -83,6 +88,15 @@ class Decoded(NamedTuple):
     y: Tensor
 
 
+class Around(NamedTuple):
+    """What the new rows of one decoder layer meet there."""
+
+    places: slice | Tensor  # where they stand
+    keeper: Keeper
+    mask: Tensor | None
+    below: Sequence[DecoderPass]  # what the lower layers have just computed
+
+
 def sinusoids(config: ToyConfig, n_positions: int) -> Float[Tensor, "positions d_model"]:
     """Position codes (Vaswani et al. 2017, section 3.5): sine and cosine by turns."""
     places = torch.arange(n_positions, dtype=torch.float64)[:, None]
@@ -92,12 +106,21 @@ def sinusoids(config: ToyConfig, n_positions: int) -> Float[Tensor, "positions d
 
 
 class Network:
-    """Parameters and an arithmetic; cheap to make, so that every run has its own counts."""
+    """Parameters and an arithmetic; cheap to make, so that every run has its own counts.
+
+    A variant overrides how attention makes and reads its rows, what keeps them, or the mask.
+    """
+
+    mask: Mask = staticmethod(causal)
 
     def __init__(self, config: ToyConfig, parameters: Parameters, arithmetic: Arithmetic) -> None:
         self.config = config
         self.parameters = parameters
         self.arithmetic = arithmetic
+
+    def caches(self, capacity: int) -> Sequence[Keeper]:
+        """Make what the layers keep their rows in, for at most `capacity` words."""
+        return [Cache(self.config, capacity) for _ in range(self.config.n_layers)]
 
     def encode(self, ids: Int[Tensor, "*batch source"]) -> Encoded:
         """Read the source, every word seeing every other."""
@@ -136,7 +159,8 @@ class Network:
         for layer, keeper, keys_values in zip(
             self.parameters.decoder, keepers, source, strict=True
         ):
-            layers.append(self._decoder_layer(layer, y, keeper, keys_values, mask))
+            around = Around(places, keeper, mask, layers)
+            layers.append(self._decoder_layer(layer, y, around, keys_values))
             y = layers[-1].norm3
         return Decoded(ids, embedded, tuple(layers), y)
 
@@ -157,18 +181,9 @@ class Network:
         return EncoderPass(attention, norm1, hidden, feed_forward, norm2)
 
     def _decoder_layer(
-        self,
-        w: DecoderLayer,
-        y: Tensor,
-        keeper: Keeper,
-        source: KeysValues,
-        mask: Tensor | None,
+        self, w: DecoderLayer, y: Tensor, around: Around, source: KeysValues
     ) -> DecoderPass:
-        n_heads, n_kv_heads = self.config.n_heads, self.config.n_kv_heads
-        qkv = self._split(self.arithmetic.linear(y, w.qkv))
-        q, k, v = qkv.split([n_heads, n_kv_heads, n_kv_heads], dim=-3)
-        k, v = keeper.append(k, v)  # the only line a KV cache adds to attention
-        attention = self._attend(q, k, v, w.out, mask)
+        attention = self._self_attention(w, y, around)
         self.arithmetic.work.projected_rows += y.shape[-2]
         self.arithmetic.work.self_scores += attention.scores.numel()
         norm1 = self._norm(y + attention.out, w.gain1, w.shift1)
@@ -181,6 +196,13 @@ class Network:
         hidden, feed_forward = self._feed_forward(w, norm2)
         norm3 = self._norm(norm2 + feed_forward, w.gain3, w.shift3)
         return DecoderPass(attention, norm1, cross, norm2, hidden, feed_forward, norm3)
+
+    def _self_attention(self, w: Any, y: Tensor, around: Around) -> Attended:
+        n_heads, n_kv_heads = self.config.n_heads, self.config.n_kv_heads
+        qkv = self._split(self.arithmetic.linear(y, w.qkv))
+        q, k, v = qkv.split([n_heads, n_kv_heads, n_kv_heads], dim=-3)
+        k, v = around.keeper.append(k, v)  # the only line a KV cache adds to attention
+        return self._attend(q, k, v, w.out, around.mask)
 
     def _attend(
         self, q: Tensor, k: Tensor, v: Tensor, out: Tensor, mask: Tensor | None = None

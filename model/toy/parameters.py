@@ -1,7 +1,7 @@
 """The toy's parameters: their names, their shapes, and where each one sits in the network."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from torch import Tensor
 
@@ -45,7 +45,7 @@ class Parameters(NamedTuple):
     french: Tensor
     positions: Tensor  # not trained
     encoder: tuple[EncoderLayer, ...]
-    decoder: tuple[DecoderLayer, ...]
+    decoder: tuple[Any, ...]  # of `DecoderLayer`, or of a variant's own kind
     unembed: Tensor
     unembed_bias: Tensor
 

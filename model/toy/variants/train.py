@@ -1,0 +1,105 @@
+"""Train and measure every variant alike: `python -m model.toy.variants.train`.
+
+Same sentences in the same order, same script, same number of steps, three seeds each, plain
+attention included. What is measured is exact match on the test set, which chose nothing: the
+seed whose weights are kept is the middle one, not the best.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from model.toy.arithmetic import Blas
+from model.toy.evaluate import held_out, mark, share
+from model.toy.network import Network, sinusoids
+from model.toy.training import Recipe, Trainee, train
+from model.toy.variants.catalogue import VARIANTS, Variant
+from model.toy.variants.results import FOLDER, middle, result_path, weights_path
+from model.toy.weights import Weights, rounded, save
+
+STEPS = 10_000
+N_SENTENCES = 1_000
+KINDS = ("grammar", "unknown")
+COMMAND = "python -m model.toy.variants.train"
+
+
+def network_with(variant: Variant, weights: Weights) -> Network:
+    """Set a variant up for measuring, with the weights as they would be written."""
+    config = variant.config
+    parameters = variant.design.assemble(
+        config, rounded(weights), sinusoids(config, config.max_written + 1)
+    )
+    return variant.design.network(config, parameters, Blas())
+
+
+@torch.inference_mode()
+def measure(variant: Variant, trainee: Trainee, row: int) -> dict[str, float]:
+    """Exact match on the test set, by kind of sentence."""
+    network = network_with(variant, trainee.weights(row))
+    return {
+        kind: share(
+            [
+                right
+                for _, right in mark(
+                    network, held_out(variant.config, kind, "test", N_SENTENCES)
+                ).right
+            ]
+        )
+        for kind in KINDS
+    }
+
+
+def keep(name: str, recipe: Recipe, trainee: Trainee, seconds: float, folder: Path) -> None:
+    """Write one variant's results and the weights of its middle seed."""
+    variant = VARIANTS[name]
+    exact = [measure(variant, trainee, row) for row in range(len(recipe.seeds))]
+    row = middle([one["grammar"] for one in exact])
+    total = save(trainee.weights(row), weights_path(name, folder))
+    found: dict[str, Any] = {
+        "variant": name,
+        "command": f"{COMMAND} --steps {recipe.n_steps} --only {name}",
+        "steps": recipe.n_steps,
+        "seeds": recipe.seeds,
+        "sentences": N_SENTENCES,
+        "exact": exact,
+        "kept_seed": recipe.seeds[row],
+        "checksum": total,
+        "weights": sum(tensor.numel() for tensor in trainee.weights(row).values()),
+        "seconds": round(seconds),
+    }
+    result_path(name, folder).write_text(json.dumps(found, indent=1) + "\n")
+
+
+def watcher(name: str) -> Callable[[int, float], None]:
+    started = time.monotonic()
+
+    def tell(step: int, loss: float) -> None:
+        if step % 500 == 499:  # noqa: PLR2004 -- a line every 500 steps
+            elapsed = time.monotonic() - started
+            print(f"{name} step {step + 1} loss {loss:.4f} {elapsed:.0f} s", flush=True)  # noqa: T201
+
+    return tell
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--steps", type=int, default=STEPS)
+    parser.add_argument("--only", nargs="+", choices=list(VARIANTS), default=list(VARIANTS))
+    parser.add_argument("--out", type=Path, default=FOLDER)
+    args = parser.parse_args(arguments)
+    torch.set_num_threads(1)
+    recipe = Recipe(n_steps=args.steps)
+    args.out.mkdir(exist_ok=True)
+    for name in args.only:
+        variant, started = VARIANTS[name], time.process_time()
+        trainee = train(variant.config, recipe, watcher(name), variant.design)
+        keep(name, recipe, trainee, time.process_time() - started, args.out)
+
+
+if __name__ == "__main__":
+    main()
