@@ -1,0 +1,233 @@
+"""Numbers lessons 2 and 3 quote: what sharing, compressing, rounding and windows save.
+
+Torch is loaded by the first of them that is asked for, not by listing them.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from model.config import DecoderConfig
+from model.facts import Fact
+
+BYTES_16_BIT = 2
+MIB, GIB = 2**20, 2**30
+MLA_SOURCE = "DeepSeek-V2, arXiv 2405.04434"
+FLASH_SOURCE = "DeepSeek-V4.1-Flash technical report and config.json"
+GPT_OSS_SOURCE = "openai/gpt-oss, gpt_oss/torch/model.py"
+
+
+# --- MLA ---------------------------------------------------------------------------------------
+
+
+def _mla(what: str) -> Fact:
+    from model.attention.latent import LatentConfig  # noqa: PLC0415 - loads torch
+
+    config = LatentConfig(n_heads=128, d_head=128, d_rope=64, d_value=128, d_latent=512)
+    heads = replace(DecoderConfig(), n_heads=128, n_kv_heads=128, d_head=128)
+    latent = config.numbers_per_layer
+    others = {
+        "mha": (heads.numbers_per_layer, "2 · 128 heads · 128"),
+        "expanded": (config.expanded_numbers_per_layer, "128 heads · (128 + 64 + 128)"),
+        "gqa-8": (replace(heads, n_kv_heads=8).numbers_per_layer, "2 · 8 heads · 128"),
+    }
+    if what == "latent":
+        return Fact(text=f"{latent:,}", how="512 + 64", source=MLA_SOURCE)
+    other, how = others[what]
+    decimals = 2 if what == "gqa-8" else 1
+    return Fact(
+        text=f"{other / latent:.{decimals}f}",
+        how=f"{how} = {other:,}; {other:,} / {latent:,}",
+        source=MLA_SOURCE,
+    )
+
+
+# --- DeepSeek-V4.1-Flash -----------------------------------------------------------------------
+
+
+def _flash(part: str) -> Fact:
+    from model.attention.compressed.config import (  # noqa: PLC0415 - loads torch
+        FLASH,
+        INDEX_ROW,
+        MAIN_ROW,
+    )
+
+    entries = float(FLASH.entries_per_token)
+    rows = {"main": MAIN_ROW.row_bytes(FLASH.d_head), "index": INDEX_ROW.row_bytes(FLASH.d_index)}
+    if part in rows:
+        n_bytes = entries * rows[part]
+        how = f"{entries:g} entries · {rows[part]} bytes"
+        return Fact(text=f"{n_bytes:,.0f}", how=how, source=FLASH_SOURCE)
+    total = FLASH.bytes_per_token(MAIN_ROW, INDEX_ROW)
+    how = f"{entries:g} entries · ({rows['main']} + {rows['index']}) bytes"
+    return Fact(text=f"{float(total):,.0f}", how=how, source=FLASH_SOURCE)
+
+
+def _flash_unshared() -> Fact:
+    from model.attention.compressed.config import FLASH  # noqa: PLC0415 - loads torch
+
+    n_bytes = FLASH.n_layers * FLASH.d_head * BYTES_16_BIT
+    how = f"{FLASH.n_layers} layers · {FLASH.d_head} numbers · {BYTES_16_BIT} bytes"
+    return Fact(text=f"{n_bytes:,}", how=how, source=FLASH_SOURCE)
+
+
+def _flash_windows() -> Fact:
+    from model.attention.compressed.config import FLASH, WINDOW_ROW  # noqa: PLC0415 - loads torch
+
+    n_bytes = FLASH.window_bytes(WINDOW_ROW)
+    row = WINDOW_ROW.row_bytes(FLASH.d_head)
+    how = f"{FLASH.n_layers} layers · {FLASH.window} rows · {row} bytes = {n_bytes:,} bytes"
+    return Fact(text=f"{n_bytes / MIB:.2f} MiB", how=how, source=FLASH_SOURCE)
+
+
+def _flash_kind(kind: str) -> Fact:
+    from model.attention.compressed.config import FLASH  # noqa: PLC0415 - loads torch
+
+    layers = [layer for layer in range(FLASH.n_layers) if FLASH.kind(layer) == kind]
+    how = "layers " + ", ".join(str(layer) for layer in layers)
+    return Fact(text=f"{len(layers)}", how=how, source=FLASH_SOURCE)
+
+
+# --- fewer bits --------------------------------------------------------------------------------
+
+
+def _bits(codec: str, width: int, how: str) -> Fact:
+    from model.storage.codecs import CODECS  # noqa: PLC0415 - loads torch
+
+    return Fact(text=f"{CODECS[codec].bits_per_value(width):g}", how=how)
+
+
+def _kivi(n_bits: int, n_tokens: int) -> Fact:
+    import torch  # noqa: PLC0415 - only when asked
+
+    from model.storage import STORAGE  # noqa: PLC0415 - loads torch
+    from model.storage.base import Room  # noqa: PLC0415 - loads torch
+
+    room = Room(kv_heads=1, d_key=128, d_value=128, capacity=1, dtype=torch.float16)
+    store = STORAGE[f"kivi-{n_bits}"](room)
+    rows = torch.zeros(1, n_tokens, 128, dtype=torch.float16)
+    store.append(rows, rows)
+    whole = BYTES_16_BIT * n_tokens * room.numbers_per_token
+    how = f"a head of 128: {whole:,} bytes at 16 bit, {store.nbytes:,} measured"
+    return Fact(text=f"{whole / store.nbytes:.1f}", how=how, source="KIVI, arXiv 2402.02750")
+
+
+# --- sharing across layers ---------------------------------------------------------------------
+
+
+def _cla(share: int) -> Fact:
+    from model.attention.shared import SharedConfig  # noqa: PLC0415 - loads torch
+
+    config = SharedConfig(n_layers=20, n_heads=16, n_kv_heads=1, d_head=128, share=share)
+    owners = len(config.owners)
+    return Fact(
+        text=f"{BYTES_16_BIT * config.numbers_per_token:,}",
+        how=f"{owners} owners · 2 · 1 head · 128 · {BYTES_16_BIT} bytes",
+        source="CLA, arXiv 2405.12981",
+    )
+
+
+def _yoco() -> Fact:
+    from model.attention.yoco import YocoConfig  # noqa: PLC0415 - loads torch
+
+    n_tokens, config = 131_072, YocoConfig(n_layers=32, window=1024)
+    whole = config.n_layers * config.numbers_per_layer * n_tokens
+    return Fact(
+        text=f"{config.cached_numbers(n_tokens) / whole:.1%}",
+        how=f"({n_tokens:,} + 16 · 1,024) / (32 · {n_tokens:,}) rows",
+        source="YOCO, arXiv 2405.05254",
+    )
+
+
+# --- windows -----------------------------------------------------------------------------------
+
+
+def _mistral_reach() -> Fact:
+    from model.stacks import receptive_field  # noqa: PLC0415 - loads torch
+
+    return Fact(
+        text=f"{receptive_field([4096] * 32):,}",
+        how="32 layers · (4,096 − 1) + 1",
+        source="Mistral 7B, arXiv 2310.06825",
+    )
+
+
+def _stack_share(stack: str, n_layers: int, n_tokens: int, decimals: int) -> Fact:
+    from model import stacks  # noqa: PLC0415 - loads torch
+
+    layers = {"gemma-2": stacks.gemma_2, "gemma-3": stacks.gemma_3, "gpt-oss": stacks.gpt_oss}
+    kept = layers[stack](n_layers)
+    rows = sum(stacks.rows_kept(kept, n_tokens))
+    return Fact(
+        text=f"{stacks.share_kept(kept, n_tokens):.{decimals}%}",
+        how=f"{rows:,} rows of {n_layers} · {n_tokens:,}; {kept.count(None)} layers are global",
+        source={
+            "gemma-2": "Gemma 2, arXiv 2408.00118",
+            "gemma-3": "Gemma 3, arXiv 2503.19786",
+            "gpt-oss": GPT_OSS_SOURCE,
+        }[stack],
+    )
+
+
+def _gpt_oss_bytes(n_tokens: int) -> Fact:
+    from model.stacks import gpt_oss, rows_kept  # noqa: PLC0415 - loads torch
+
+    row_bytes = (
+        BYTES_16_BIT
+        * replace(DecoderConfig(), n_heads=64, n_kv_heads=8, d_head=64).numbers_per_layer
+    )
+    n_bytes = row_bytes * sum(rows_kept(gpt_oss(36), n_tokens))
+    return Fact(
+        text=f"{n_bytes / MIB:,.1f} MiB",
+        how=f"18 · (128 + {n_tokens:,}) rows · {row_bytes:,} bytes = {n_bytes:,} bytes",
+        source=GPT_OSS_SOURCE,
+    )
+
+
+def _sparse_pairs(pattern: str, side: int) -> Fact:
+    from model import patterns  # noqa: PLC0415 - loads torch
+
+    n = side * side
+    made = {"fixed": patterns.fixed(side, 1), "strided": patterns.strided(side)}
+    made["causal"] = patterns.causal()
+    return Fact(
+        text=f"{made[pattern].n_pairs(n):,}",
+        how=f"{n:,} tokens, blocks of {side}",
+        source="Child et al. 2019, arXiv 1904.10509",
+    )
+
+
+FACTS: dict[str, Callable[[], Fact]] = {
+    "mla-numbers-per-layer": partial(_mla, "latent"),
+    "mla-smaller-than-mha": partial(_mla, "mha"),
+    "mla-smaller-than-expanded": partial(_mla, "expanded"),
+    "mla-smaller-than-gqa-8": partial(_mla, "gqa-8"),
+    "v4-flash-bytes-per-token": partial(_flash, "all"),
+    "v4-flash-main-bytes": partial(_flash, "main"),
+    "v4-flash-index-bytes": partial(_flash, "index"),
+    "v4-flash-unshared-bytes": _flash_unshared,
+    "v4-flash-window-bytes": _flash_windows,
+    "v4-flash-window-layers": partial(_flash_kind, "window"),
+    "v4-flash-full-layers": partial(_flash_kind, "full"),
+    "v4-flash-reindex-layers": partial(_flash_kind, "reindex"),
+    "v4-flash-reuse-layers": partial(_flash_kind, "reuse"),
+    "fp4-bits-per-value": partial(_bits, "fp4", 512, "4 + 8 / 16"),
+    "mxfp4-bits-per-value": partial(_bits, "mxfp4", 128, "4 + 8 / 32"),
+    "int8-bits-per-value": partial(_bits, "int8", 128, "8 + 32 / 128, a head of 128"),
+    "kivi-2-smaller-at-1024": partial(_kivi, 2, 1024),
+    "kivi-2-smaller-at-4096": partial(_kivi, 2, 4096),
+    "cla-mqa-bytes": partial(_cla, 1),
+    "cla-2-mqa-bytes": partial(_cla, 2),
+    "cla-3-mqa-bytes": partial(_cla, 3),
+    "yoco-share-at-131072": _yoco,
+    "mistral-receptive-field": _mistral_reach,
+    "gemma-2-9b-share-at-8192": partial(_stack_share, "gemma-2", 42, 8192, 0),
+    "gemma-3-27b-share-at-32768": partial(_stack_share, "gemma-3", 62, 32_768, 2),
+    "gemma-3-27b-share-at-131072": partial(_stack_share, "gemma-3", 62, 131_072, 1),
+    "gpt-oss-120b-share-at-131072": partial(_stack_share, "gpt-oss", 36, 131_072, 2),
+    "gpt-oss-120b-cache-at-131072": partial(_gpt_oss_bytes, 131_072),
+    "gpt-oss-120b-cache-at-4096": partial(_gpt_oss_bytes, 4096),
+    "sparse-fixed-pairs-1024": partial(_sparse_pairs, "fixed", 32),
+    "sparse-strided-pairs-1024": partial(_sparse_pairs, "strided", 32),
+    "causal-pairs-1024": partial(_sparse_pairs, "causal", 32),
+}
