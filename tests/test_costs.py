@@ -1,0 +1,332 @@
+"""The formulas count what the running code does, and bound how long a chip must take."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.utils.flop_counter import FlopCounterMode
+
+from model.config import DecoderConfig
+from model.costs import (
+    Formats,
+    attention_intensity,
+    bound,
+    decode_step,
+    equal_traffic_batch,
+    linear_intensity,
+    prefill_step,
+    sequences_that_fit,
+    throughput_limit,
+)
+from model.decoder import Decoder
+from model.errors import BadInput
+from model.hardware import CHIPS, Chip
+from model.measure import CancelledError, Plan, measure
+from model.sizing.catalogue import entries, model_of
+from model.work import (
+    ExpertWork,
+    LayerWork,
+    ModelWork,
+    classic,
+    decoder_work,
+    dense_layer,
+    square_prefill_flops,
+)
+from model.work_of import work_of
+
+H100 = CHIPS["h100"]
+LLAMA_3_8B = work_of("Llama 3 8B")
+
+CONFIGS = {
+    "MHA": DecoderConfig(n_heads=4, n_kv_heads=4),
+    "GQA": DecoderConfig(n_heads=4, n_kv_heads=2),
+    "MQA, wide heads": DecoderConfig(n_heads=6, n_kv_heads=1, d_head=10, d_ff=20, n_layers=3),
+}
+every_config = pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS.keys())
+
+LAYERS = st.builds(
+    LayerWork,
+    weights=st.integers(0, 10**6),
+    score_width=st.integers(1, 512),
+    mix_width=st.integers(1, 512),
+    row=st.integers(1, 512),
+    written=st.integers(1, 512),
+    window=st.one_of(st.none(), st.integers(1, 40)),
+)
+
+
+def counted(decoder: Decoder, tokens: list[int], cache: object = None) -> int:
+    """FLOPs of the matrix products PyTorch really runs."""
+    with FlopCounterMode(display=False) as counter:
+        decoder(torch.tensor(tokens), cache)
+    return counter.get_total_flops()
+
+
+@every_config
+def test_a_decode_step_runs_the_flops_of_the_formula(config: DecoderConfig):
+    decoder, work = Decoder(config, seed=0), decoder_work(config)
+    cache = decoder.new_cache(16)
+    for context in range(1, 12):
+        assert counted(decoder, [context % config.vocab_size], cache) == work.decode_flops(context)
+
+
+@every_config
+def test_a_prefill_pass_runs_the_square_and_all_logits(config: DecoderConfig):
+    decoder, work = Decoder(config, seed=0), decoder_work(config)
+    for n in (1, 2, 9):
+        square = sum(square_prefill_flops(layer, n) for layer in work.layers)
+        assert counted(decoder, list(range(n))) == square + 2 * work.head * n
+
+
+@every_config
+def test_matrices_of_the_decoder_are_the_weights_counted(config: DecoderConfig):
+    decoder, work = Decoder(config, seed=0), decoder_work(config)
+    matrices = sum(p.numel() for p in decoder.parameters() if p.ndim > 1)
+    assert matrices == work.weights_kept
+    rows = sum(room.numbers_per_token for room in decoder.rooms(8))
+    assert rows == work.cache_written()
+
+
+@given(LAYERS, st.integers(1, 60))
+def test_causal_prefill_is_exactly_the_sum_of_its_decode_steps(layer: LayerWork, n: int):
+    assert layer.prefill_flops(n) == sum(layer.decode_flops(t) for t in range(1, n + 1))
+
+
+@given(LAYERS, st.lists(st.integers(1, 20), min_size=1, max_size=6))
+def test_prefill_costs_the_same_in_any_chunks(layer: LayerWork, chunks: list[int]):
+    cached, total = 0, 0
+    for chunk in chunks:
+        total += layer.prefill_flops(chunk, cached)
+        cached += chunk
+    assert total == layer.prefill_flops(cached)
+
+
+@given(st.integers(1, 64), st.integers(1, 300))
+def test_the_classic_block_is_24_d_squared_and_4_d_t(heads: int, context: int):
+    d = 64 * heads
+    assert classic(d).decode_flops(context) == 24 * d**2 + 4 * d * context
+    causal = 24 * context * d**2 + 2 * context * (context + 1) * d
+    assert classic(d).prefill_flops(context) == causal
+    square = 24 * context * d**2 + 4 * context**2 * d
+    assert square_prefill_flops(classic(d), context) == square
+
+
+def test_worked_flops_are_reproduced():
+    block = classic(4096)
+    assert square_prefill_flops(block, 2048) == 893_353_197_568
+    assert block.prefill_flops(2048) == 859_010_236_416
+    assert block.decode_flops(2048) == 436_207_616
+    assert block.decode_flops(2248) == 439_484_416
+    assert square_prefill_flops(block, 2048) / block.decode_flops(2048) == 2048
+    assert block.prefill_flops(2048) // block.decode_flops(2048) == 1969
+    assert sum(block.decode_flops(2048 + i) for i in range(1, 200)) == 87_131_357_184
+
+
+@pytest.mark.parametrize(
+    ("name", "units"),
+    [
+        ("GPT-2 small (124M)", 24),
+        ("Llama 2 7B", 24.125),
+        ("Llama 3 8B", 26),
+        ("Mistral 7B v0.1", 26),
+        ("Llama 3 70B", 25.5),
+    ],
+)
+def test_linear_work_in_units_of_d_squared_is_reproduced(name: str, units: float):
+    work = work_of(name)
+    d = {"GPT-2 small (124M)": 768, "Llama 3 70B": 8192}.get(name, 4096)
+    assert 2 * work.layers[0].weights_used / d**2 == units
+
+
+@given(st.integers(0, 6), st.integers(1, 50))
+def test_grouping_heads_saves_bytes_and_no_score_flops(power: int, context: int):
+    shapes = {"d_model": 512, "heads": 64, "d_head": 8, "d_ff": 8, "feed_forward_matrices": 2}
+    grouped = dense_layer(kv_heads=2**power, **shapes)
+    full = dense_layer(kv_heads=64, **shapes)
+    assert grouped.attention_flops(context) == full.attention_flops(context)
+    assert full.row == grouped.row * 64 // 2**power
+    assert attention_intensity(64, 2**power) == 64 / 2**power
+
+
+def counted_models() -> dict[str, ModelWork]:
+    found = {}
+    for name in (entry.name for entry in entries()):
+        try:
+            found[name] = work_of(name)
+        except BadInput:
+            continue
+    return found
+
+
+def test_work_reads_the_weights_and_caches_that_sizing_counts():
+    works = counted_models()
+    assert len(works) >= 85
+    for name, work in works.items():
+        model = model_of(name)
+        assert work.cache_written() == sum(layer.numbers_per_token for layer in model.layers)
+        if model.parameters is not None:  # the rest is norms, biases, learned positions
+            assert 0.99 < work.weights_kept / model.parameters <= 1, name
+
+
+@pytest.mark.parametrize(
+    ("name", "billions"),
+    [
+        ("Mixtral 8x7B", 12.9),
+        ("DeepSeek-V3 / R1 (671B)", 37.5),
+        ("gpt-oss-20b", 3.6),
+        ("gpt-oss-120b", 5.1),
+        ("Llama 4 Scout (109B)", 17),
+        ("Qwen3-235B-A22B", 22),
+    ],
+)
+def test_active_weights_are_those_the_makers_state(name: str, billions: float):
+    work = work_of(name)
+    active = sum(layer.weights_used for layer in work.layers) + work.head
+    assert any(  # some makers count the input table, some do not
+        count / 1e9 == pytest.approx(billions, rel=0.012) for count in (active, active + work.table)
+    )
+
+
+def test_kinds_that_follow_other_formulas_are_refused_by_name():
+    for name in ("Falcon-Mamba-7B", "DeepSeek-V3.2", "T5-small"):
+        with pytest.raises(BadInput, match="is not counted"):
+            work_of(name)
+
+
+def test_mla_decodes_from_latents_and_prefills_from_heads():
+    layer = work_of("DeepSeek-V3").layers[-1]
+    assert layer.row == 576
+    assert layer.score_width + layer.mix_width == 128 * (576 + 512)
+    assert layer.expanded is not None
+    assert layer.expanded.score_width + layer.expanded.mix_width == 128 * (192 + 128)
+    absorbed_intensity = layer.attention_flops(1) / (2 * layer.row)
+    assert round(absorbed_intensity) == 242
+
+
+@given(st.integers(1, 64), st.integers(1, 400))
+def test_experts_in_use_lie_between_one_token_and_all(used: int, tokens: int):
+    experts = ExpertWork(count=64, used=used, weights=1)
+    assert used <= experts.touched(tokens) * (1 + 1e-12)
+    assert experts.touched(tokens) <= 64
+    assert experts.touched(1) == pytest.approx(used)
+
+
+@given(st.integers(1, 200), st.integers(1, 5000))
+def test_a_step_takes_longer_with_more_of_anything(batch: int, context: int):
+    step = bound(decode_step(LLAMA_3_8B, batch, context), H100)
+    wider = bound(decode_step(LLAMA_3_8B, batch + 1, context), H100)
+    longer = bound(decode_step(LLAMA_3_8B, batch, context + 1), H100)
+    assert step.seconds < wider.seconds
+    assert step.seconds < longer.seconds
+    smaller = decode_step(LLAMA_3_8B, batch, context, Formats(cache_bytes=1.0))
+    assert smaller.cache_bytes * 2 == decode_step(LLAMA_3_8B, batch, context).cache_bytes
+
+
+@pytest.mark.parametrize("chip", CHIPS.values(), ids=CHIPS.keys())
+def test_both_limits_meet_at_the_ridge(chip: Chip):
+    ridge = chip.ridge()
+    assert chip.attainable(ridge) == pytest.approx(chip.peak("bfloat16"))
+    assert chip.attainable(ridge / 2) == pytest.approx(chip.peak("bfloat16") / 2)
+    assert chip.attainable(ridge * 2) == chip.peak("bfloat16")
+    assert chip.source
+
+
+@pytest.mark.parametrize(
+    ("chip", "ridge"),
+    [("a100", 153), ("h100", 295), ("h200", 206), ("b200", 281), ("mi300x", 247),
+     ("rtx4090", 164), ("tpu-v5e", 240), ("m4-max", 31)],
+)  # fmt: skip
+def test_ridges_are_those_of_the_data_sheets(chip: str, ridge: int):
+    assert round(CHIPS[chip].ridge()) == ridge
+
+
+def test_peaks_follow_from_clock_and_units():
+    assert H100.peak("bfloat16") == pytest.approx(1830e6 * 512 * 2 * 528, rel=1e-3)
+    assert CHIPS["a100"].peak("bfloat16") == pytest.approx(1410e6 * 256 * 2 * 432, rel=1e-3)
+    assert CHIPS["mi300x"].peak("bfloat16") == pytest.approx(2100e6 * 256 * 2 * 1216, rel=1e-3)
+
+
+def as_published() -> ModelWork:
+    """Llama 3 8B as the worked numbers count it: the input table is read like a matrix."""
+    return ModelWork(name="", layers=LLAMA_3_8B.layers, head=LLAMA_3_8B.head + LLAMA_3_8B.table)
+
+
+@pytest.mark.parametrize(
+    ("batch", "context", "ms"),
+    [(1, 1, 4.79), (1, 8192, 5.11), (32, 8192, 15.05), (64, 8192, 25.3), (256, 2048, 25.3)],
+)
+def test_worked_step_times_are_reproduced(batch: int, context: int, ms: float):
+    step = bound(decode_step(as_published(), batch, context), H100)
+    assert step.seconds * 1e3 == pytest.approx(ms, rel=2e-3)
+    assert step.limited_by == "memory"
+
+
+def test_worked_limits_are_reproduced():
+    work = as_published()
+    assert bound(decode_step(work, 32, 8192), H100).compute_s * 1e3 == pytest.approx(0.66, abs=5e-3)
+    assert throughput_limit(work, 8192, H100) == pytest.approx(3120, rel=1e-3)
+    assert round(equal_traffic_batch(work, 8192)) == 15
+    assert sequences_that_fit(work, 8192, H100.nbytes or 0) == 59
+    assert decode_step(work, 1, 1).intensity == pytest.approx(1, rel=1e-3)
+    prefill = bound(prefill_step(work, 2048), H100)
+    assert prefill.limited_by == "arithmetic"
+
+
+def test_a_looked_up_table_is_not_read():
+    assert LLAMA_3_8B.weights_kept - LLAMA_3_8B.weights_read(1) == 128_256 * 4096
+    assert work_of("SmolLM2-135M").table == 0
+
+
+def test_decode_is_a_tenth_of_the_flops_and_thirty_times_the_time():
+    work = work_of("Llama 2 7B")
+    prefill, steps = prefill_step(work, 2048), [decode_step(work, 1, 2048 + i) for i in range(199)]
+    blocks = sum(layer.prefill_flops(2048) for layer in work.layers)
+    decoded = sum(step.flops - 2 * work.head for step in steps)
+    assert blocks / decoded == pytest.approx(9.9, abs=0.05)
+    seconds = sum(bound(step, H100).seconds for step in steps)
+    assert seconds / bound(prefill, H100).seconds == pytest.approx(30, abs=1.5)
+
+
+def test_intensity_of_a_matrix_is_the_number_of_tokens_until_activations_weigh_in():
+    assert linear_intensity(1, 4096, 4096) == pytest.approx(1, rel=1e-3)
+    assert linear_intensity(64, 4096, 4096, activation_bytes=0.0) == 64
+    assert linear_intensity(64, 4096, 4096) < 64
+
+
+def test_measuring_reports_progress_and_finds_positive_rates():
+    heard: list[float] = []
+    plan = Plan(nbytes=2**20, seconds_each=0.0, matrix=16)
+    found = measure(plan, lambda share, _: heard.append(share) or True)
+    assert heard == sorted(heard)
+    assert (heard[0], heard[-1]) == (0.0, 1.0)
+    assert found.flops_per_s.keys() == {"float32", "bfloat16"}
+    assert all(math.isfinite(rate) and rate > 0 for rate in found.flops_per_s.values())
+    assert found.chip.ridge("float32") > 0
+
+
+@pytest.mark.parametrize("after", [0, 1, 3])
+def test_measuring_stops_when_told_to(after: int):
+    calls = iter(range(100))
+    with pytest.raises(CancelledError):
+        measure(Plan(nbytes=2**20, seconds_each=0.0, matrix=16), lambda *_: next(calls) < after)
+
+
+REFUSED = {
+    "no tokens": lambda: prefill_step(LLAMA_3_8B, 0),
+    "no batch": lambda: decode_step(LLAMA_3_8B, 0, 5),
+    "too many logits": lambda: LLAMA_3_8B.prefill_flops(3, logits=4),
+    "odd width": lambda: classic(100),
+    "nothing to measure": lambda: Plan(nbytes=10),
+    "unknown rate": lambda: H100.peak("int4"),
+    "no bandwidth": lambda: Chip(
+        name="x", flops_per_s={"bfloat16": 1.0}, bytes_per_s=0.0, nbytes=None, source=""
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_impossible_questions_are_refused(case: str):
+    with pytest.raises(BadInput, match=r"\d"):
+        REFUSED[case]()
