@@ -29,11 +29,12 @@ def specs(names: Iterable[str]) -> dict[str, dict[str, Any]]:
     return {name: spec(name) for name in names}
 
 
-def scripts(names: Iterable[str]) -> list[str]:
+def scripts(names: Iterable[str], *own: str) -> list[str]:
     """The scripts a page with these figures needs, kit first, page last."""
     drawing = [f"figures/{name}.js" for name in dict.fromkeys(names)]
     return [
         *(f"js/{part}.js" for part in ("kit", "ask", "run", "tips", "save", "chart", "stage")),
         *drawing,
+        *(f"js/{part}.js" for part in own),
         *(f"js/{part}.js" for part in ("steps", "questions", "sentence", "page")),
     ]

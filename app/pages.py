@@ -1,17 +1,21 @@
 """Every page: which template, which words, which figures. HTML is rendered once a process."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from app import prose
-from app.blocks import parse
+from bokeh.embed import json_item
+
+from app import calculator, prose
+from app.blocks import Block, parse
 from app.figure_specs import scripts, specs
 from app.lessons import Lesson, load_lessons
 from app.paths import CONTENT
 from app.runs import DEFAULT_SENTENCE, EXAMPLES, PARTS, run_of
 from figures import FIGURES
+from figures.growth import growth_plot
 from figures.weights import projections
 
 PART_OF = {"rows-move": "extras", "one-step": "extras", "prefill": "extras", "proof": "extras"}
@@ -34,7 +38,32 @@ def navigation() -> tuple[dict[str, str], ...]:
         {"path": one.path, "title": one.title, "number": one.number, "summary": one.summary}
         for one in load_lessons()
     )
-    return (start, *lessons)
+    tools = ({**_front(name), "path": path, "number": ""} for path, name in TOOLS.items())
+    return (start, *lessons, *tools)
+
+
+# Pages of their own after the lessons: address, and the content file that names them.
+TOOLS = {"/calculator": "calculator.md"}
+
+
+def _front(name: str) -> dict[str, str]:
+    options = _content(name).options
+    return {"title": options["title"], "summary": options["summary"]}
+
+
+@cache
+def _content(name: str) -> Block:
+    return parse((CONTENT / name).read_text(encoding="utf-8"), name)
+
+
+def _words(name: str) -> dict[str, str]:
+    """Title, introduction and body of a content file that is not a lesson."""
+    root = _content(name)
+    return {
+        "title": root.options["title"],
+        "intro_html": prose.render(root.text),
+        "body_html": prose.render("\n\n".join(block.text for block in root.of_kind("body"))),
+    }
 
 
 def build(path: str) -> Page:
@@ -44,7 +73,8 @@ def build(path: str) -> Page:
 @cache
 def pages() -> dict[str, Callable[[], Page]]:
     lessons = {lesson.path: _lesson_builder(lesson) for lesson in load_lessons()}
-    return {"/": cache(_start), **lessons, "/gallery": cache(_gallery)}
+    tools = {"/calculator": cache(_calculator)}
+    return {"/": cache(_start), **lessons, **tools, "/gallery": cache(_gallery)}
 
 
 def _render(template: str, path: str, figures: tuple[str, ...], **words: Any) -> str:
@@ -66,16 +96,28 @@ def _render(template: str, path: str, figures: tuple[str, ...], **words: Any) ->
 
 
 def _start() -> Page:
-    root = parse((CONTENT / "start.md").read_text(encoding="utf-8"), "start.md")
     shown = ("append",)
-    body = next(root.of_kind("body"))
-    words = {
-        "title": root.options["title"],
-        "intro_html": prose.render(root.text),
-        "body_html": prose.render(body.text),
-    }
+    words = _words("start.md")
     html = _render("start.html", "/", shown, start=words)
-    return Page("/", root.options["title"], root.options["summary"], html, tuple(scripts(shown)))
+    return Page("/", words["title"], _front("start.md")["summary"], html, tuple(scripts(shown)))
+
+
+def _calculator() -> Page:
+    words, path = _words("calculator.md"), "/calculator"
+    offered = calculator.options()
+    html = _render(
+        "calculator.html",
+        path,
+        (),
+        words=words,
+        options=offered,
+        plot=json_item(growth_plot()),
+        first=calculator.FIRST_MODEL,
+        initial=calculator.calculate(json.dumps({"models": [calculator.FIRST_MODEL]})),
+        complaints=calculator.complaints(),
+    )
+    summary = _front("calculator.md")["summary"]
+    return Page(path, words["title"], summary, html, tuple(scripts((), "calculator")))
 
 
 def _lesson_builder(lesson: Lesson) -> Callable[[], Page]:

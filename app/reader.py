@@ -10,7 +10,7 @@ import param
 from panel.custom import JSComponent
 
 from app.paths import STATIC
-from app.runs import MAX_CHARS, PARTS
+from app.runs import PARTS, part_of
 from model.errors import BadInput
 
 log = logging.getLogger("kvscroll")
@@ -85,7 +85,7 @@ def answer(ask: object) -> dict[str, Any]:
     if not (isinstance(number, int) and isinstance(text, str) and part in PARTS):
         return {"id": 0, "message": "That message was not a sentence."}
     try:
-        return {"id": number, part: PARTS[part](text[:MAX_CHARS])}
+        return {"id": number, part: part_of(part, text)}
     except BadInput as error:
         return {"id": number, "message": str(error)}
     except Exception as error:  # noqa: BLE001 -- a reader must never see a traceback

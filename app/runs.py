@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+from app.calculator import MAX_FORM_CHARS, calculate
 from figures.recording import extras, payload
 from model.toy.compare import compare
 from model.toy.config import ToyConfig
@@ -50,4 +51,14 @@ def trace_of(text: str) -> Trace:
 
 
 # What the wire answers: a part's name, and the function of the text that computes it.
-PARTS: dict[str, Callable[[str], dict[str, Any]]] = {"run": run_of, "extras": extras_of}
+PARTS: dict[str, Callable[[str], dict[str, Any]]] = {
+    "run": run_of,
+    "extras": extras_of,
+    "size": calculate,
+}
+LONGER = {"size": MAX_FORM_CHARS}  # parts whose text is not a sentence
+
+
+def part_of(part: str, text: str) -> dict[str, Any]:
+    """Answer one question of the wire, its text cut to what the part may read."""
+    return PARTS[part](text[: LONGER.get(part, MAX_CHARS)])

@@ -5,7 +5,6 @@ The picture itself is drawn in the browser by the script of the same name in
 run is there before the reader scrolls to it.
 """
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import param
@@ -89,5 +88,5 @@ def _describe(name: str, parameter: param.Parameter) -> dict[str, Any]:
 
 
 def _options(parameter: param.Selector) -> dict[str, Any]:
-    objects: Mapping[str, Any] = parameter.names or {str(o): o for o in parameter.objects}
+    objects: dict[str, Any] = parameter.names or {str(o): o for o in parameter.objects}
     return {"options": list(objects.values()), "names": list(objects)}

@@ -1,4 +1,4 @@
-"""Keys at one step beside the keys at the next: do the earlier rows move?"""
+"""Keys at one step beside the keys at the next, to see whether the earlier rows move."""
 
 import param
 

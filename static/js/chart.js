@@ -20,6 +20,7 @@
     await document.fonts.load("12px Inter").catch(() => {})
     node.id = `chart-${++made}`
     const item = JSON.parse(JSON.stringify(stage.spec.plot))
+    for (const root of item.doc.roots) root.attributes.sizing_mode = "stretch_both" // the place on the page decides the size
     const views = await Bokeh.embed.embed_item(item, node.id)
     const doc = [...views.roots][0].model.document
     dress(doc)

@@ -8,7 +8,7 @@
       else if (value === true) node.setAttribute(name, "")
       else if (value !== false && value !== null && value !== undefined) node.setAttribute(name, value)
     }
-    node.append(...children.filter((c) => c !== null))
+    node.append(...children.flat(2).filter((c) => c !== null))
     return node
   }
   kv.html = html
