@@ -138,10 +138,9 @@ class AbsorbedNetwork(LatentNetwork):
         n_heads, d_head = self.config.n_heads, self.config.d_head
         up_keys, up_values = w.up.unflatten(-1, (2, n_heads, d_head)).permute(1, 2, 0, 3)
         plain = self.arithmetic.mix(asked.plain, up_keys.mT)  # [heads, new, D_LATENT]
-        rescale = math.sqrt((D_LATENT + D_ROPE) / (d_head + D_ROPE))  # keys are as wide as expanded
-        q = torch.cat([plain, asked.turned], dim=-1) * rescale
-        k, v = torch.cat(kept, dim=-1), kept.k
-        scores = self.arithmetic.scores(q, k.expand(n_heads, -1, -1))
+        q, k, v = torch.cat([plain, asked.turned], dim=-1), torch.cat(kept, dim=-1), kept.k
+        rescale = math.sqrt(q.shape[-1] / (d_head + D_ROPE))  # the scale stays the expanded keys'
+        scores = self.arithmetic.scores(q, k.expand(n_heads, -1, -1)) * rescale
         if mask is not None:
             scores = scores.masked_fill(~mask, -torch.inf)
         weights = self.arithmetic.softmax(scores)

@@ -9,20 +9,22 @@ import argparse
 import json
 import time
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from model.toy.arithmetic import Blas
-from model.toy.evaluate import held_out, mark, share
+from model.toy.datasets import Pair, draw_held_out
+from model.toy.evaluate import SEED, mark, share
 from model.toy.network import Network, sinusoids
 from model.toy.training import Recipe, Trainee, train
 from model.toy.variants.catalogue import VARIANTS, Variant
 from model.toy.variants.results import FOLDER, middle, result_path, weights_path
 from model.toy.weights import Weights, rounded, save
 
-STEPS = 10_000
+STEPS = 6_000
 N_SENTENCES = 1_000
 KINDS = ("grammar", "unknown")
 COMMAND = "python -m model.toy.variants.train"
@@ -37,21 +39,20 @@ def network_with(variant: Variant, weights: Weights) -> Network:
     return variant.design.network(config, parameters, Blas())
 
 
+@cache
+def test_pairs(kind: str, max_words: int) -> list[Pair]:
+    return draw_held_out(kind, N_SENTENCES, split="test", seed=SEED, max_words=max_words)
+
+
 @torch.inference_mode()
 def measure(variant: Variant, trainee: Trainee, row: int) -> dict[str, float]:
     """Exact match on the test set, by kind of sentence."""
     network = network_with(variant, trainee.weights(row))
-    return {
-        kind: share(
-            [
-                right
-                for _, right in mark(
-                    network, held_out(variant.config, kind, "test", N_SENTENCES)
-                ).right
-            ]
-        )
-        for kind in KINDS
-    }
+    exact = {}
+    for kind in KINDS:
+        marks = mark(network, test_pairs(kind, variant.config.max_words))
+        exact[kind] = share([right for _, right in marks.right])
+    return exact
 
 
 def keep(name: str, recipe: Recipe, trainee: Trainee, seconds: float, folder: Path) -> None:
