@@ -4,7 +4,7 @@ The caller owns the pace: nothing runs between two `next()` calls, and `close()`
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -79,7 +79,7 @@ def generate(
     prompt: Sequence[int],
     options: Options | None = None,
     tokenizer: TextTokenizer | None = None,
-) -> Iterator[Event]:
+) -> Generator[Event, None, None]:
     """Yield `Prefilled` per chunk, `Written` per token, `Finished` last. Raises BadInput."""
     options = options or Options(eos=session.model.config.eos)
     check_prompt(prompt, session, options)

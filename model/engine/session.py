@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from model.cache import KVCache
+from model.engine.devices import out_of_memory_as_bad_input
 from model.engine.keeping import Keeping
 from model.engine.model import LanguageModel
 from model.engine.reading import Reading, TurnedOnRead, TurnedOnWrite
@@ -80,7 +81,8 @@ class Remembering(Session):
             message = "rows of unequal length and a window do not go together yet: send one row"
             raise BadInput(message)
         room = room_of(model, capacity, batch if valid is None else valid.shape[0])
-        self.cache = KVCache(self.keeping.store(room) for _ in model.layers)
+        with out_of_memory_as_bad_input():
+            self.cache = KVCache(self.keeping.store(room) for _ in model.layers)
         self.valid = None if valid is None else fill_up(valid.to(model.device), capacity)
 
     @torch.inference_mode()
