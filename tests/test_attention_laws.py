@@ -168,6 +168,29 @@ def test_a_later_token_changes_no_row_and_no_logit_before_it(name: str, t: int):
             assert torch.allclose(a[..., before, :], b[..., before, :], rtol=0, atol=1e-12)
 
 
+def test_a_mask_that_looks_ahead_breaks_what_a_cache_rests_on():
+    model = masked(masks.full, Parts())
+    edited = TOKENS.clone()
+    edited[-1] = (edited[-1] + 1) % 29
+    caches = [model.new_cache(N), model.new_cache(N)]
+    for cache, tokens in zip(caches, (edited, TOKENS), strict=True):
+        model(tokens, cache)
+    first, second = ([cache[layer].read()[0] for cache in caches] for layer in (0, 1))
+    assert torch.equal(first[0][:, :-1], first[1][:, :-1])  # these know their own token only
+    assert gap(second[0][:, :-1], second[1][:, :-1]) > 1e-3
+
+
+def test_rows_of_the_first_layer_know_their_token_and_those_above_the_whole_prefix():
+    model = Decoder(WIDE, 0)
+    other = torch.cat([(TOKENS[:-1] + 1) % 29, TOKENS[-1:]])
+    caches = [model.new_cache(N), model.new_cache(N)]
+    for cache, tokens in zip(caches, (TOKENS, other), strict=True):
+        model(tokens, cache)
+    gaps = [gap(*(cache[layer].read()[0][:, -1] for cache in caches)) for layer in range(3)]
+    assert gaps[0] == 0
+    assert min(gaps[1:]) > 1e-3
+
+
 @pytest.mark.parametrize("name", sorted(set(MODELS) - {"window-sinks", "fixed"}))
 @pytest.mark.parametrize("shift", [7, 1000])
 def test_shifting_all_positions_changes_nothing(name: str, shift: int):
