@@ -36,5 +36,5 @@ def scripts(names: Iterable[str], *own: str) -> list[str]:
         *(f"js/{part}.js" for part in ("kit", "ask", "run", "tips", "save", "chart", "stage")),
         *drawing,
         *(f"js/{part}.js" for part in own),
-        *(f"js/{part}.js" for part in ("steps", "questions", "sentence", "page")),
+        *(f"js/{part}.js" for part in ("steps", "questions", "sentence", "print", "page")),
     ]

@@ -7,24 +7,28 @@
   // ---- address
   const address = new URLSearchParams(location.search)
   const write = () => {
-    const query = new URLSearchParams()
+    const query = new URLSearchParams(address) // what else was asked for stays
+    query.delete("s")
     if (kv.run && kv.run.text !== page.defaultText) query.set("s", kv.run.text)
     for (const name of SHARED) if (page.shared[name] !== undefined) query.set(name, page.shared[name] + 1)
-    for (const name of ["figure", "embed"]) if (address.get(name)) query.set(name, address.get(name))
     const hash = page.steps?.active > 0 || location.hash ? `#${page.lesson?.steps[page.steps?.active]?.id ?? location.hash.slice(1)}` : ""
     const text = query.toString()
     history.replaceState(history.state, "", location.pathname + (text ? `?${text}` : "") + hash)
   }
   let writing = 0
   const writeSoon = () => { clearTimeout(writing); writing = setTimeout(write, 150) } // browsers limit how often the address may change
-  const notice = (words) => { const node = document.querySelector(".notice"); node.textContent = words; node.hidden = !words }
+  kv.tell = (words) => {
+    const node = document.querySelector("[data-notice]")
+    node.textContent = [node.textContent, words].filter(Boolean).join(" ")
+    node.hidden = false
+  }
   const readShared = () => {
     for (const name of SHARED) {
       const raw = address.get(name)
       if (raw === null) continue
       const asked = Number(raw)
       const value = Math.min(2, Math.max(1, Number.isInteger(asked) ? asked : 1))
-      if (value !== asked) notice(`The address asked for ${name} ${raw.slice(0, 12)}; the toy has 1 and 2, so ${name} ${value} is shown.`)
+      if (value !== asked) kv.tell(`The address asked for ${name} ${raw.slice(0, 12)}; the toy has 1 and 2, so ${name} ${value} is shown.`)
       page.shared[name] = value - 1
     }
   }
