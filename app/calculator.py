@@ -115,7 +115,8 @@ def _question(form: dict[str, Any], notes: list[str]) -> Question:
         notes.append(f"the shared prefix is cut to the {numbers['tokens']:,} tokens there are")
         numbers["shared_prefix"] = numbers["tokens"]
     chosen = {name: str(form[name]) for name in CHOICES if form.get(name)}
-    return Question(**numbers, **chosen)
+    filled: dict[str, Any] = {**numbers, **chosen}
+    return Question(**filled)
 
 
 def _differs(form: dict[str, Any], question: Question, name: str) -> bool:

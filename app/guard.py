@@ -19,7 +19,8 @@ def accepted(event: object) -> bool:
     if not isinstance(event, Mapping):
         return False
     if event.get("kind") == "ModelChanged":
-        return event.get("attr") in ACCEPTED_PROPERTIES
+        attr = event.get("attr")
+        return isinstance(attr, str) and attr in ACCEPTED_PROPERTIES
     if event.get("kind") == "MessageSent":
         data = event.get("msg_data")
         return isinstance(data, Mapping) and data.get("name") == "document_ready"

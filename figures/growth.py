@@ -1,11 +1,13 @@
 """Cache bytes over context, one curve a model: the calculator's chart."""
 
+from typing import Any
+
 from bokeh.models import ColumnDataSource, NumeralTickFormatter
 from bokeh.plotting import figure
 
 COLOURS = ("#0b5fa5", "#a34700", "#00694f", "#7a3f9d", "#8a5a00")
 DASHES = ("solid", "dashed", "dotdash", "dotted", "solid")
-FIRST = {"x": [128, 1_048_576], "y": [1, 1]}
+FIRST: dict[str, Any] = {"x": [128, 1_048_576], "y": [1, 1]}
 
 
 def growth_plot() -> figure:

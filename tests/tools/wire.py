@@ -121,5 +121,5 @@ def _reply(content: Any) -> dict[str, Any] | None:
 def _plain(node: Any) -> Any:
     """Bokeh's JSON for a map, as a dict."""
     if isinstance(node, dict) and node.get("type") == "map":
-        return {key: _plain(value) for key, value in node["entries"]}
+        return {key: _plain(value) for key, value in node.get("entries", [])}
     return node
