@@ -4,6 +4,7 @@ import importlib
 import inspect
 import textwrap
 from functools import cache
+from typing import Any
 
 
 @cache
@@ -22,5 +23,6 @@ def source_of(reference: str) -> dict[str, str]:
             found = getattr(found, part)
     except (ImportError, AttributeError) as error:
         raise LookupError(f"no source called {reference!r}") from error
-    text = textwrap.dedent(inspect.getsource(found))
+    code: Any = found.fget if isinstance(found, property) else found
+    text = textwrap.dedent(inspect.getsource(code))
     return {"name": f"{module_name}.{qualname}", "code": text}
