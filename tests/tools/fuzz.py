@@ -95,7 +95,7 @@ async def attack(url: str, n: int, seed: int, counts: Counter[str]) -> None:
         except (WireError, TimeoutError):
             counts["wires lost"] += 1
             wire = await Wire.open(url)
-    wire.close()
+    await wire.close()
 
 
 async def one_move(
@@ -139,6 +139,7 @@ async def run(n: int, attackers: int, seed: int) -> dict[str, Any]:
             *(attack(server.url, each, seed + i + 1, counts) for i in range(attackers))
         )
         after, _ = await quiet.ask(QUIET_READER)
+        await quiet.close()
         log = server.log.read_text()
         return {
             "inputs": sum(

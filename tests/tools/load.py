@@ -48,7 +48,7 @@ async def read_and_type(url: str, seen: Seen, until: float, chance: random.Rando
         while time.monotonic() < until:
             await asyncio.sleep(chance.uniform(2, 8))  # reading; scrolling asks nothing of a server
             await type_sentence(wire, seen, f"{chance.choice(SENTENCES)} {chance.randrange(1000)}")
-        wire.close()
+        await wire.close()
     except (WireError, OSError, TimeoutError) as error:
         seen.errors.append(f"{type(error).__name__}: {error}")
 

@@ -1,5 +1,7 @@
 """One reader without a browser: loads a page, speaks Bokeh's protocol over the websocket."""
 
+import asyncio
+import contextlib
 import json
 import re
 import time
@@ -93,8 +95,12 @@ class Wire:
         event = {"kind": "ModelChanged", "model": {"id": self.model}, "attr": attr, "new": new}
         await self.send("PATCH-DOC", {"events": [event]})
 
-    def close(self) -> None:
+    async def close(self) -> None:
+        """Say goodbye and wait for the answer, so that nothing is left open behind us."""
         self.socket.close()
+        with contextlib.suppress(TimeoutError):
+            while await asyncio.wait_for(self.socket.read_message(), 2) is not None:
+                pass
 
 
 def _asked_model(node: Any) -> str:
