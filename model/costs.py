@@ -99,7 +99,7 @@ def sequences_that_fit(
 ) -> int:
     """Sequences of `context` tokens that fit beside the weights; 0 if those do not fit."""
     left = nbytes - work.weights_kept * formats.weight_bytes
-    return max(int(left // (work.cache_read(context) * formats.cache_bytes)), 0)
+    return max(int(left // (work.cache_kept(context) * formats.cache_bytes)), 0)
 
 
 def throughput_limit(work: ModelWork, context: int, chip: Chip, formats: Formats = BF16) -> float:

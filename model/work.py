@@ -31,6 +31,8 @@ class LayerWork:
     shared experts). score_width, mix_width: products per key of one query token, over all
     query heads (heads times key width, heads times value width). row: numbers read per key
     kept, from this layer's cache or its owner's. written: numbers a new token adds.
+    window: the newest keys, all that is kept; best: the most a query reads of what is kept.
+    index_width, index_row: products and numbers per key of the index that chooses the best.
     """
 
     weights: int
@@ -39,6 +41,9 @@ class LayerWork:
     row: int
     written: int
     window: int | None = None
+    best: int | None = None
+    index_width: int = 0
+    index_row: int = 0
     experts: ExpertWork | None = None
     expanded: "LayerWork | None" = None  # MLA: the cheaper form for many queries at once
 
@@ -59,7 +64,13 @@ class LayerWork:
 
     def keys(self, context: int) -> int:
         """Keys one query reads when `context` tokens are seen, itself included."""
-        return context if self.window is None else min(context, self.window)
+        return context if self.most_keys is None else min(context, self.most_keys)
+
+    @property
+    def most_keys(self) -> int | None:
+        """The most keys one query reads, None when there is no limit."""
+        limits = [limit for limit in (self.window, self.best) if limit is not None]
+        return min(limits, default=None)
 
     def attention_flops(self, keys: int) -> int:
         """Scores and mix of one query over so many keys. Grouping heads changes nothing here."""
@@ -67,19 +78,34 @@ class LayerWork:
 
     def decode_flops(self, context: int) -> int:
         """One token, the newest of `context`."""
-        return 2 * self.weights_used + self.attention_flops(self.keys(context))
+        attention = self.attention_flops(self.keys(context)) + 2 * self.index_width * context
+        return 2 * self.weights_used + attention
 
     def prefill_flops(self, new: int, cached: int = 0) -> int:
         """`new` tokens at once after `cached` ones, the causal half alone."""
         form = self.expanded or self
-        return 2 * form.weights_used * new + form.attention_flops(form.causal_keys(new, cached))
+        attention = form.attention_flops(form.causal_keys(new, cached))
+        indexed = 2 * form.index_width * _all_keys(new, cached)
+        return 2 * form.weights_used * new + attention + indexed
 
     def causal_keys(self, new: int, cached: int = 0) -> int:
         """Keys read by `new` queries together: the sum of cached + 1 .. cached + new, capped."""
-        if self.window is None:
-            return new * cached + new * (new + 1) // 2
-        growing = min(max(self.window - cached, 0), new)
-        return growing * cached + growing * (growing + 1) // 2 + (new - growing) * self.window
+        if self.most_keys is None:
+            return _all_keys(new, cached)
+        growing = min(max(self.most_keys - cached, 0), new)
+        return _all_keys(growing, cached) + (new - growing) * self.most_keys
+
+    def cache_read(self, context: int) -> int:
+        """Numbers one query reads from the cache."""
+        return self.row * self.keys(context) + self.index_row * context
+
+    def cache_kept(self, context: int) -> int:
+        """Numbers kept for a sequence of `context` tokens: what a window drops is gone."""
+        return self.written * (context if self.window is None else min(context, self.window))
+
+
+def _all_keys(new: int, cached: int) -> int:
+    return new * cached + new * (new + 1) // 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +140,11 @@ class ModelWork:
 
     def cache_read(self, context: int) -> int:
         """Numbers one query token reads from the cache of one sequence."""
-        return sum(layer.row * layer.keys(context) for layer in self.layers)
+        return sum(layer.cache_read(context) for layer in self.layers)
+
+    def cache_kept(self, context: int) -> int:
+        """Numbers in the cache of a sequence of `context` tokens."""
+        return sum(layer.cache_kept(context) for layer in self.layers)
 
     def cache_written(self) -> int:
         """Numbers one token adds."""

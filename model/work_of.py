@@ -21,6 +21,8 @@ LATENT: Mapping[str, Recipe] = {
     "kimi_k2": latent.DEEPSEEK,
     "glm4_moe_lite": latent.LITE,
     "minicpm3": Recipe(),
+    "deepseek_v32": latent.DEEPSEEK,
+    "glm_moe_dsa": latent.DEEPSEEK,
     "sarvam_mla": latent.SARVAM,
     "youtu": Recipe(),
 }
@@ -37,7 +39,7 @@ def work_of(name: str) -> ModelWork:
 def work_of_config(config: Mapping[str, Any], *, name: str) -> ModelWork:
     """Count a config.json. Attention and latent-attention decoders, with or without experts.
 
-    Raises BadInput for other kinds (state spaces, sparse indexers, encoders): their work
+    Raises BadInput for other kinds (state spaces, compressed keys, encoders): their work
     follows other formulas, and none is guessed.
     """
     values, model_type, _ = find_decoder(config, "")
@@ -72,7 +74,7 @@ def _recipe(fields: Fields) -> Recipe | None:
 
 
 def _is_other(layer: Layer) -> bool:
-    every_token = all(rows.every == 1 and rows.role != "index" for rows in layer.rows)
+    every_token = all(rows.every == 1 for rows in layer.rows)
     return bool(layer.states or layer.cross_rows) or layer.query_heads is None or not every_token
 
 
@@ -118,7 +120,9 @@ def _latent_layer(
     query = heads * (plain + rotary)
     weights = hidden * query if low is None else hidden * low + low * query
     weights += hidden * (rank + rotary) + rank * heads * (plain + value) + heads * value * hidden
-    row = sum(rows.numbers for rows in layer.rows)
+    row = sum(rows.numbers for rows in layer.rows if rows.role != "index")
+    if fields.peek("index_topk") is not None:
+        return _indexed_layer(fields, layer, weights + always, row, experts)
     shared = {"weights": weights + always, "row": row, "written": row, "window": layer.window}
     return LayerWork(
         **shared,
@@ -126,6 +130,33 @@ def _latent_layer(
         mix_width=heads * rank,
         experts=experts,
         expanded=LayerWork(**shared, score_width=query, mix_width=heads * value, experts=experts),
+    )
+
+
+def _indexed_layer(
+    fields: Fields, layer: Layer, weights: int, row: int, experts: ExpertWork | None
+) -> LayerWork:
+    """Sparse latent attention: an index scores every key, the best few are read as latents.
+
+    A layer without an index of its own takes another's choice. Prefill reads latents too.
+    Source: deepseek-ai/DeepSeek-V3.2-Exp.
+    """
+    heads, rank = fields.defining("num_attention_heads"), fields.required("kv_lora_rank")
+    rotary, hidden = fields.required("qk_rope_head_dim", least=0), fields.defining("hidden_size")
+    index_row = sum(rows.numbers for rows in layer.rows if rows.role == "index")
+    index_heads = fields.required("index_n_heads") if index_row else 0
+    width = fields.required("index_head_dim") if index_row else 0
+    low = latent.query_rank(fields) or hidden
+    return LayerWork(
+        weights=weights + low * index_heads * width + hidden * width + hidden * index_heads,
+        score_width=heads * (rank + rotary),
+        mix_width=heads * rank,
+        row=row,
+        written=row + index_row,
+        best=fields.required("index_topk"),
+        index_width=index_heads * width,
+        index_row=index_row,
+        experts=experts,
     )
 
 

@@ -25,6 +25,8 @@ from model.errors import BadInput
 from model.hardware import CHIPS, Chip
 from model.measure import CancelledError, Plan, measure
 from model.sizing.catalogue import entries, model_of
+from model.sizing.question import Question
+from model.sizing.size import total_bytes
 from model.work import (
     ExpertWork,
     LayerWork,
@@ -54,6 +56,8 @@ LAYERS = st.builds(
     row=st.integers(1, 512),
     written=st.integers(1, 512),
     window=st.one_of(st.none(), st.integers(1, 40)),
+    best=st.one_of(st.none(), st.integers(1, 40)),
+    index_width=st.integers(0, 64),
 )
 
 
@@ -162,10 +166,12 @@ def counted_models() -> dict[str, ModelWork]:
 
 def test_work_reads_the_weights_and_caches_that_sizing_counts():
     works = counted_models()
-    assert len(works) >= 85
+    assert len(works) >= 88
     for name, work in works.items():
         model = model_of(name)
         assert work.cache_written() == sum(layer.numbers_per_token for layer in model.layers)
+        question = Question(tokens=9_000, k_format="bf16", v_format="bf16", index_format="bf16")
+        assert 2 * work.cache_kept(9_000) == total_bytes(model, question), name
         if model.parameters is not None:  # the rest is norms, biases, learned positions
             assert 0.99 < work.weights_kept / model.parameters <= 1, name
 
@@ -190,7 +196,7 @@ def test_active_weights_are_those_the_makers_state(name: str, billions: float):
 
 
 def test_kinds_that_follow_other_formulas_are_refused_by_name():
-    for name in ("Falcon-Mamba-7B", "DeepSeek-V3.2", "T5-small"):
+    for name in ("Falcon-Mamba-7B", "DeepSeek-V4-Flash", "T5-small"):
         with pytest.raises(BadInput, match="is not counted"):
             work_of(name)
 
@@ -203,6 +209,18 @@ def test_mla_decodes_from_latents_and_prefills_from_heads():
     assert layer.expanded.score_width + layer.expanded.mix_width == 128 * (192 + 128)
     absorbed_intensity = layer.attention_flops(1) / (2 * layer.row)
     assert round(absorbed_intensity) == 242
+
+
+def test_an_index_looks_at_every_key_and_attention_reads_the_best():
+    dense, sparse = work_of("DeepSeek-V3").layers[-1], work_of("DeepSeek-V3.2").layers[-1]
+    assert sparse.attention_flops(1) == dense.attention_flops(1)
+    assert sparse.keys(100_000) == 2048
+    more = sparse.decode_flops(100_001) - sparse.decode_flops(100_000)
+    assert more == 2 * 64 * 128  # one key more for each of 64 index heads
+    assert sparse.cache_read(100_000) == 2048 * 576 + 100_000 * 128
+    borrowing = [layer for layer in work_of("GLM-5.2").layers if not layer.index_row]
+    assert borrowing, "some layers take the choice of another"
+    assert {(layer.best, layer.index_width) for layer in borrowing} == {(2048, 0)}
 
 
 @given(st.integers(1, 64), st.integers(1, 400))

@@ -36,7 +36,7 @@ LINKS: dict[str, Link] = {
 
 def cache_bytes(work: ModelWork, tokens: int, formats: Formats = BF16) -> float:
     """Return the bytes a sequence of `tokens` tokens has in its cache; windows keep less."""
-    return formats.cache_bytes * sum(layer.written * layer.keys(tokens) for layer in work.layers)
+    return formats.cache_bytes * work.cache_kept(tokens)
 
 
 def load_seconds(work: ModelWork, tokens: int, link: Link, formats: Formats = BF16) -> float:
