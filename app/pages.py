@@ -8,7 +8,7 @@ from typing import Any
 
 from bokeh.embed import json_item
 
-from app import calculator, prose
+from app import calculator, lab, prose
 from app.blocks import Block, parse
 from app.figure_specs import scripts, specs
 from app.lessons import Lesson, load_lessons
@@ -18,7 +18,18 @@ from figures import FIGURES
 from figures.growth import growth_plot
 from figures.weights import projections
 
-PART_OF = {"rows-move": "extras", "one-step": "extras", "prefill": "extras", "proof": "extras"}
+PART_OF = {
+    "rows-move": "extras",
+    "one-step": "extras",
+    "prefill": "extras",
+    "proof": "extras",
+    "head-wiring": "heads",
+    "variant-words": "variants",
+    "grouping-work": "heads",
+    "mla": "latent",
+    "quantised": "stored",
+    "pattern-words": "patterns",
+}
 
 
 @dataclass(frozen=True)
@@ -43,7 +54,7 @@ def navigation() -> tuple[dict[str, str], ...]:
 
 
 # Pages of their own after the lessons: address, and the content file that names them.
-TOOLS = {"/calculator": "calculator.md"}
+TOOLS = {"/calculator": "calculator.md", "/break-it": "break-it.md"}
 
 
 def _front(name: str) -> dict[str, str]:
@@ -73,7 +84,7 @@ def build(path: str) -> Page:
 @cache
 def pages() -> dict[str, Callable[[], Page]]:
     lessons = {lesson.path: _lesson_builder(lesson) for lesson in load_lessons()}
-    tools = {"/calculator": cache(_calculator)}
+    tools = {"/calculator": cache(_calculator), "/break-it": cache(_break_it)}
     return {"/": cache(_start), **lessons, **tools, "/gallery": cache(_gallery)}
 
 
@@ -81,7 +92,7 @@ def _render(template: str, path: str, figures: tuple[str, ...], **words: Any) ->
     return prose.TEMPLATES.get_template(template).render(
         here=path,
         nav=navigation(),
-        with_sentence=bool(figures),
+        with_sentence=words.pop("with_sentence", bool(figures)),
         default_text=DEFAULT_SENTENCE,
         examples=EXAMPLES,
         figure_specs=specs(figures),
@@ -120,6 +131,22 @@ def _calculator() -> Page:
     return Page(path, words["title"], summary, html, tuple(scripts((), "calculator")))
 
 
+def _break_it() -> Page:
+    words, path, shown = _words("break-it.md"), "/break-it", ("bug-trace",)
+    bugs = lab.bugs()
+    html = _render(
+        "break-it.html",
+        path,
+        shown,
+        words=words,
+        bugs=bugs,
+        lesson_data=lab.steps(bugs),
+        with_sentence=False,
+    )
+    summary = _front("break-it.md")["summary"]
+    return Page(path, words["title"], summary, html, tuple(scripts(shown)))
+
+
 def _lesson_builder(lesson: Lesson) -> Callable[[], Page]:
     return cache(lambda: _lesson(lesson))
 
@@ -149,4 +176,4 @@ def _gallery() -> Page:
     shown = tuple(FIGURES)
     html = _render("gallery.html", "/gallery", shown, entries=list(specs(shown).values()))
     title = "Gallery of figures"
-    return Page("/gallery", title, "Every figure alone.", html, tuple(scripts(shown)))
+    return Page("/gallery", title, "Every figure alone.", html, tuple(scripts(shown, "gallery")))

@@ -4,10 +4,12 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+from app import variant_runs
 from app.calculator import MAX_FORM_CHARS, calculate
-from figures.recording import extras, payload
+from figures.recording import extras, payload, shown
 from model.toy.compare import compare
 from model.toy.config import ToyConfig
+from model.toy.patterned import read_under_patterns
 from model.toy.record import record
 from model.toy.trace import Trace
 
@@ -50,10 +52,29 @@ def trace_of(text: str) -> Trace:
     return record(text)
 
 
+@lru_cache(maxsize=KEPT_RUNS)
+def patterns_of(text: str) -> dict[str, Any]:
+    """The words the toy writes when its decoder reads under each pattern of lesson 3."""
+    trace = trace_of(text)
+    runs = read_under_patterns(text)
+    rows = [{"pattern": r.pattern, "words": [shown(trace, w) for w in r.words]} for r in runs]
+    return {"text": text, "patterns": rows}
+
+
+def of_run(make: Callable[[Trace], dict[str, Any]]) -> Callable[[str], dict[str, Any]]:
+    """Answer a text with what `make` makes of its run, kept for the next reader."""
+    return lru_cache(maxsize=KEPT_RUNS)(lambda text: make(trace_of(text)))
+
+
 # What the wire answers: a part's name, and the function of the text that computes it.
 PARTS: dict[str, Callable[[str], dict[str, Any]]] = {
     "run": run_of,
     "extras": extras_of,
+    "variants": of_run(variant_runs.variants),
+    "heads": of_run(variant_runs.heads),
+    "latent": of_run(variant_runs.latent),
+    "stored": of_run(variant_runs.stored),
+    "patterns": patterns_of,
     "size": calculate,
 }
 LONGER = {"size": MAX_FORM_CHARS}  # parts whose text is not a sentence

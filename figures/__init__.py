@@ -3,13 +3,28 @@
 from figures.append import Append
 from figures.attention import AttentionRow
 from figures.base import Figure
+from figures.bug_trace import BugTrace
 from figures.cost import Cost
 from figures.cross_store import CrossStore
+from figures.grouping_work import GroupingWork
+from figures.head_wiring import HeadWiring
+from figures.layer_stack import LayerStack
+from figures.layer_wiring import LayerWiring
+from figures.mla import Mla
+from figures.model_sizes import ModelSizes
 from figures.one_step import OneStep
+from figures.pattern_grid import PatternGrid
+from figures.pattern_words import PatternWords
 from figures.prefill import Prefill
 from figures.proof import Proof
+from figures.quality_cache import QualityCache
+from figures.quantised import Quantised
+from figures.ring import Ring
 from figures.rows_move import RowsMove
+from figures.sinks import Sinks
 from figures.token_passes import TokenPasses
+from figures.v4_layers import V4Layers
+from figures.variant_words import VariantWords
 from figures.work_grid import WorkGrid
 
 FIGURES: dict[str, type[Figure]] = {
@@ -23,4 +38,19 @@ FIGURES: dict[str, type[Figure]] = {
     "attention": AttentionRow,
     "proof": Proof,
     "cost": Cost,
+    "head-wiring": HeadWiring,
+    "quality-cache": QualityCache,
+    "variant-words": VariantWords,
+    "grouping-work": GroupingWork,
+    "mla": Mla,
+    "layer-wiring": LayerWiring,
+    "v4-layers": V4Layers,
+    "quantised": Quantised,
+    "model-sizes": ModelSizes,
+    "pattern-grid": PatternGrid,
+    "ring": Ring,
+    "sinks": Sinks,
+    "layer-stack": LayerStack,
+    "pattern-words": PatternWords,
+    "bug-trace": BugTrace,
 }

@@ -25,9 +25,9 @@ def payload(trace: Trace, max_words: int) -> dict[str, Any]:
         "n_left": trace.reading.n_left,
         "dropped": trace.reading.n_dropped,
         "limit": max_words,
-        "source": [_shown(trace, word) for word in trace.source],
-        "fed": [_shown(trace, step.fed[-1]) for step in trace.cached.steps],
-        "words": [_shown(trace, word) for word in trace.words],
+        "source": [shown(trace, word) for word in trace.source],
+        "fed": [shown(trace, step.fed[-1]) for step in trace.cached.steps],
+        "words": [shown(trace, word) for word in trace.words],
         "output": trace.sentence,
         "finished": trace.finished,
         "same_words": trace.same_words,
@@ -50,7 +50,7 @@ def extras(trace: Trace, compared: Comparisons) -> dict[str, Any]:
         "text": trace.reading.text,
         "prefill": [vars(cut) for cut in compared.cuts],
         "zero": {
-            "words": [_shown(trace, _likeliest(trace, step)) for step in wrong.steps],
+            "words": [shown(trace, _likeliest(trace, step)) for step in wrong.steps],
             "n_wrong": sum(
                 _likeliest(trace, step) != word
                 for step, word in zip(wrong.steps, trace.words, strict=True)
@@ -80,7 +80,8 @@ def packed(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
     return {"arrays": directory, "data": base64.b64encode(block.tobytes()).decode("ascii")}
 
 
-def _shown(trace: Trace, word: str) -> str:
+def shown(trace: Trace, word: str) -> str:
+    """A word as the page prints it: marks in brackets, carried words as typed."""
     return {trace.start: "⟨start⟩", trace.end: "⟨end⟩"}.get(word) or trace.shown(word)
 
 

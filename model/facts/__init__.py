@@ -9,7 +9,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-MODULES = ("cache",)
+MODULES = (
+    "attention",
+    "cache",
+    "patterns",
+    "serving",
+    "sharing",
+    "sizing",
+    "toy",
+    "windows",
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,7 +17,7 @@
     has(part) { return this.parts.has(part) }
     addPart(part, payload) { this.add(payload); this.parts.add(part) }
     /** Take over a payload's plain fields and its block of numbers. */
-    add({ arrays, data, ...fields }) {
+    add({ arrays = {}, data = "", ...fields }) {
       Object.assign(this, fields)
       const numbers = decode(data)
       for (const [name, { offset, shape }] of Object.entries(arrays)) this.blocks[name] = { offset, shape, numbers }

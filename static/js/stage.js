@@ -65,6 +65,7 @@
       this.stop()
       this.root.dataset.figure = this.name
       if (this.title) this.title.textContent = this.spec.title
+      this.table?.setAttribute("aria-label", `Numbers: ${this.spec.title}`)
       this.svg = el("svg", { class: "figure-svg", role: "group", "data-name": this.name })
       this.chart = this.spec.plot ? html("div", { class: "chart", role: "img" }) : null
       this.canvas.replaceChildren(this.chart ?? this.svg)
@@ -114,6 +115,8 @@
         return this.fail("This figure could not be drawn for this sentence; the table and the text are unaffected.")
       }
       ;(this.chart ?? this.svg).setAttribute("aria-label", `${this.spec.title}. ${this.spec.description}`)
+      const hidden = this.figure.hides?.(ctx) ?? []
+      for (const [name, control] of Object.entries(this.controlNodes)) control.node.hidden = hidden.includes(name)
       if (this.more?.open) this.fillMore()
       this.root.dataset.drawn = String(performance.now())
     }

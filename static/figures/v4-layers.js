@@ -1,0 +1,73 @@
+// DeepSeek-V4.1-Flash: forty layers by what they do, and the bytes a token adds, one sharing after the other.
+kv.figure("v4-layers", (() => {
+  const KINDS = { window: ["number", "masked", "Window"], full: ["key", "now", "Full"], reindex: ["query", "now", "Reindex"], reuse: ["latent", "kept", "Reuse"] }
+  const DOES = {
+    window: () => "reads its window only",
+    full: (one) => `makes one entry per ${one.ratio === 1 ? "token" : `${one.ratio} tokens`}, and chooses among them`,
+    reindex: (one) => `reads the entries of layer ${one.owner}, and chooses among them anew`,
+    reuse: (one) => `reads the entries of layer ${one.owner} that layer ${one.chooser} chose`,
+  }
+  const draw = (ctx) => {
+    const { spec, p, w, kit } = ctx
+    const { layers, owners, row, sums } = spec.data
+    const per = 10
+    const step = Math.min(46, (w - 2) / per)
+    const cell = step - 4
+    const high = Math.min(26, cell)
+    const at = (layer) => ({ x: (layer % per) * step + 1, y: 8 + Math.floor(layer / per) * (high + 8) })
+    const marks = []
+    const chosen = layers[p.layer]
+    // wires run in the gaps: up from the chosen cell, along, between two columns, to the source's lower edge
+    const route = (source, lift) => {
+      const [from, to] = [at(p.layer), at(source)]
+      const [x1, x2] = [from.x + cell / 2 + lift, to.x + cell / 2 + lift]
+      const lane = from.y - 4 + lift
+      if (from.y === to.y) return `M ${x1} ${from.y} V ${lane} H ${x2} V ${to.y}`
+      const under = to.y + high + 4 + lift
+      return `M ${x1} ${from.y} V ${lane} H ${to.x + cell + 2 + lift / 2} V ${under} H ${x2} V ${to.y + high}`
+    }
+    const wires = chosen.owner === chosen.chooser ? [["owner", chosen.owner]] : [["owner", chosen.owner], ["chooser", chosen.chooser]]
+    for (const [k, source] of wires) {
+      if (source === null || source === p.layer) continue
+      marks.push(kit.wire(`wire.${k}`, route(source, k === "owner" ? -1.5 : 1.5), { role: k === "owner" ? "key" : "query", state: k === "owner" ? "now" : "now dashed" }))
+    }
+    layers.forEach((one, layer) => {
+      const [role, state] = KINDS[one.kind]
+      const { x, y } = at(layer)
+      marks.push(kit.cell(`l${layer}`, x, y, cell, high, String(layer), role, state, { tip: () => [`Layer ${layer}: ${KINDS[one.kind][2]}`, DOES[one.kind](one)] }))
+    })
+    marks.push(kit.bar("chosen", at(p.layer).x - 3, at(p.layer).y - 3, cell + 6, high + 6, "accent", { state: "ghost" }))
+    const gridH = 8 + Math.ceil(layers.length / per) * (high + 8)
+    const wide = w > 10 * step + 150
+    const counts = Object.fromEntries(Object.keys(KINDS).map((kind) => [kind, layers.filter((one) => one.kind === kind).length]))
+    Object.entries(KINDS).forEach(([kind, [role, state, name]], i) => {
+      const x = wide ? 10 * step + 18 : (i % 4) * (w / 4)
+      const y = wide ? 8 + i * (high + 8) : gridH + 2
+      marks.push(kit.cell(`key.${kind}`, x, y, 16, 16, "", role, state), kit.label(`key.${kind}.name`, x + 21, y + 13, `${name} ${counts[kind]}`, { cls: "quiet" }))
+    })
+    let y = gridH + (wide ? 10 : 36)
+    const line = (k, text, value, done, how) => {
+      marks.push(kit.label(`sum.${k}`, 0, y + 13, text, { max: w - 92, cls: done ? "" : "quiet" }))
+      marks.push(kit.bar(`sum.${k}.bar`, 0, y + 19, Math.max(2, (w - 96) * (value / sums[0])), 8, "key", { state: done ? "now" : "wasted" }))
+      marks.push(kit.cell(`sum.${k}.n`, w - 88, y, 88, 26, done ? kit.whole(value) : "", "number", done && k === String(p.stage) ? "now" : "plain", { tip: () => [`${text}: ${kit.whole(value)} bytes a token`, how] }))
+      y += 33
+    }
+    const ratios = owners.map((o) => (o.ratio === 1 ? "1" : `1/${o.ratio}`)).join(" + ")
+    line("0", `${layers.length} layers × ${row.width} numbers × 2 bytes`, sums[0], p.stage >= 0, `${layers.length} × ${row.plain}`)
+    line("1", w > 480 ? `4 owners: ${ratios} = ${spec.data.entries} entries a token` : `${ratios} = ${spec.data.entries} entries`, sums[1], p.stage >= 1, `${spec.data.entries} × ${row.plain}`)
+    line("2", w > 480 ? `each in FP4: ${row.width}/2 + ${row.width}/16 = ${row.main} bytes` : `FP4: ${row.main} bytes each`, sums[2], p.stage >= 2, `${spec.data.entries} × ${row.main}`)
+    line("3", w > 480 ? `and an index key each: ${row.index} bytes more` : `+ index key: ${row.index} bytes`, sums[3], p.stage >= 3, `${spec.data.entries} × (${row.main} + ${row.index})`)
+    return { marks, w, h: y }
+  }
+  const status = ({ spec, p, kit }) => {
+    const one = spec.data.layers[p.layer]
+    const tokens = spec.data.tokens[p.tokens]
+    const sum = spec.data.sums[p.stage]
+    return `Layer ${p.layer} (${KINDS[one.kind][2]}) ${DOES[one.kind](one)}. So far ${kit.whole(sum)} bytes a token; at ${kit.whole(tokens)} tokens the finished sum is ${kit.bytes(spec.data.bytes[p.tokens])}, and ${kit.bytes(spec.data.window_bytes)} of windows beside it.`
+  }
+  const table = ({ spec }) => ({
+    caption: "DeepSeek-V4.1-Flash, layer by layer", head: ["layer", "kind", "entries of layer", "chosen by layer", "tokens an entry"],
+    rows: spec.data.layers.map((one, layer) => [layer, KINDS[one.kind][2], one.owner ?? "none", one.chooser ?? "none", one.ratio || "none"]),
+  })
+  return { draw, status, table }
+})())
