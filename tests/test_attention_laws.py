@@ -271,6 +271,16 @@ def test_a_stack_of_mixed_layers_keeps_rings_and_slabs_side_by_side():
     assert [store.read()[0].shape[-2] for store in cache.stores] == [4, 4, N]
 
 
+def test_a_rollback_that_one_layer_refuses_happens_in_none():
+    model = Decoder(MIXED, 0)
+    rooms = model.rooms(N)
+    cache = KVCache([Contiguous(rooms[0]), Contiguous(rooms[1]), Ring(rooms[2], window=4)])
+    model(TOKENS, cache)
+    with pytest.raises(BadInput, match="spare=2"):
+        cache.crop(N - 3)
+    assert [store.length for store in cache.stores] == [N, N, N]
+
+
 @pytest.mark.parametrize("n_prefix", [0, 1, 5, 9])
 @settings(max_examples=4)
 @given(sizes=st.lists(st.integers(1, 6), min_size=1, max_size=4))
