@@ -122,8 +122,18 @@
     })
   }
 
+  // A formula too wide for its column scrolls sideways, so it must be reachable by keyboard.
+  const reachFormulas = () => {
+    for (const math of document.querySelectorAll("math[display=block]")) {
+      if (math.scrollWidth > math.clientWidth + 1) math.setAttribute("tabindex", "0")
+      else math.removeAttribute("tabindex")
+    }
+  }
+
   const start = () => {
     comfort()
+    reachFormulas()
+    addEventListener("resize", reachFormulas)
     page.specs = data("kv-figures") ?? {}
     page.lesson = data("kv-lesson")
     page.weights = data("kv-weights")

@@ -56,6 +56,6 @@
   document.addEventListener("click", (event) => { const node = asked(event.target); if (node) show(node) })
   document.addEventListener("keydown", (event) => { if (event.key === "Escape" && owner) { hide(); event.stopPropagation() } })
   window.addEventListener("scroll", () => { if (owner) hide() }, { passive: true })
-  document.addEventListener("DOMContentLoaded", () => document.body.append(tip))
+  document.addEventListener("DOMContentLoaded", () => (document.querySelector("main") ?? document.body).append(tip))
   kv.hideTip = hide
 })()

@@ -106,7 +106,7 @@ class Watched:
         self.until("t => kv.run?.text === t", text)
         self.settle()
 
-    def until(self, condition: str, arg: Any = None, seconds: float = 15) -> None:
+    def until(self, condition: str, arg: Any = None, seconds: float = 40) -> None:
         """Wait for a condition; the page's security policy forbids the usual way."""
         end = time.monotonic() + seconds
         while not self.page.evaluate(condition, arg):
@@ -146,7 +146,7 @@ def read(chromium: Browser, server: Server) -> Iterator[Callable[..., Watched]]:
 
     def fresh(base: str = server.base, **settings: Any) -> Watched:
         context = chromium.new_context(**{"viewport": {"width": 1280, "height": 900}, **settings})
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(40_000)
         context.add_init_script(path=PROBES)
         one = Watched(context.new_page(), base)
         opened.append(one)

@@ -217,7 +217,7 @@ def test_print_gives_the_text_and_each_figure(lesson: Any, read: Callable[..., A
     for step in lesson.steps:
         assert step.title in words
     assert page.locator(".step").evaluate_all(
-        "all => all.every(s => getComputedStyle(s).opacity === '1')"
+        "all => all.every(s => getComputedStyle(s).color === getComputedStyle(document.body).color)"
     )
     drawn = page.locator(".printed-figure svg:visible, .printed-figure table:visible").count()
     assert drawn >= len(lesson.steps)
