@@ -87,6 +87,11 @@ def test_a_small_cache_preempts_but_everybody_ends(
     for cell in timeline.cells:
         kept[cell.step] += cell.kept
     assert max(kept.values()) <= room
+    order = [request.name for request in requests]
+    for step, name in timeline.preemptions:  # nobody younger runs until it is back
+        back = min(c.step for c in timeline.cells if c.request == name and c.step > step)
+        meanwhile = {c.request for c in timeline.cells if step <= c.step < back}
+        assert all(order.index(other) < order.index(name) for other in meanwhile)
 
 
 @given(SHAPES, SLOTS)
