@@ -25,6 +25,7 @@
 
   /** Ask for a part of the text: resolves with {[part]: …} or {message}; null when a later question took its place. */
   kv.ask = (part, text) => new Promise((resolve) => {
+    if (document.documentElement.dataset.static) return resolve({ message: "This copy has no server behind it; run it with one to compute this." })
     waiting.get(part)?.resolve(null)
     waiting.set(part, { text, resolve })
     next()

@@ -13,7 +13,7 @@
     for (const name of SHARED) if (page.shared[name] !== undefined) query.set(name, page.shared[name] + 1)
     const hash = page.steps?.active > 0 || location.hash ? `#${page.lesson?.steps[page.steps?.active]?.id ?? location.hash.slice(1)}` : ""
     const text = query.toString()
-    history.replaceState(history.state, "", location.pathname + (text ? `?${text}` : "") + hash)
+    history.replaceState(history.state, "", (text ? `?${text}` : location.pathname) + hash)
   }
   let writing = 0
   const writeSoon = () => { clearTimeout(writing); writing = setTimeout(write, 150) } // browsers limit how often the address may change
