@@ -10,7 +10,7 @@ from model.sizing.fields import Fields
 from model.sizing.layers import Layer
 from model.sizing.parameters import latent
 from model.sizing.parameters.decoder import Recipe, dense_width, sparse_layers
-from model.sizing.parameters.parts import is_tied, key_and_value, mlp
+from model.sizing.parameters.parts import is_tied, mlp, named
 from model.sizing.parameters.recipes import CHOSEN, RECIPES
 from model.sizing.read_config import find_decoder, list_layers, make_fields
 from model.work import ExpertWork, LayerWork, ModelWork
@@ -88,10 +88,10 @@ def _layer(
     hidden = fields.defining("hidden_size")
     experts = _experts(fields, recipe, hidden) if sparse else None
     always = _always(fields, recipe, hidden, sparse=sparse)
-    pair = key_and_value(layer, layers)
-    if pair is None:
+    rows = layer.rows or layers[layer.owner].rows
+    key, value = named(rows, "key"), named(rows, "value")
+    if key is None or value is None:
         return _latent_layer(fields, layer, hidden, always, experts)
-    key, value = pair
     heads = layer.query_heads or 0
     query, out = heads * key.width, heads * value.width
     weights = hidden * (query * (2 if recipe.query_gate else 1) + out)
