@@ -40,6 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--weight-format", default="auto", metavar="F", help="of weights (auto)")
     parser.add_argument("--tp", default="1", metavar="N", help="tensor-parallel GPUs (1)")
     parser.add_argument("--block-size", default="1", metavar="N", help="round rows up to (1)")
+    parser.add_argument("--prefill-batch", metavar="N", help="tokens an engine reads at once")
     parser.add_argument("--engine", default="ideal", metavar="E", help=", ".join(ENGINES))
     parser.add_argument("--memory", metavar="24GiB", help="say what fits in so much, each GPU")
     parser.add_argument("--json", action="store_true", help="print JSON alone")
@@ -89,6 +90,9 @@ def asked(args: argparse.Namespace) -> Question:
         weight_format=args.weight_format,
         tensor_parallel=parse_count(args.tp, "--tp", most=4096),
         block_size=parse_count(args.block_size, "--block-size", most=65_536),
+        prefill_batch=None
+        if args.prefill_batch is None
+        else parse_count(args.prefill_batch, "--prefill-batch", most=1_000_000),
         engine=args.engine,
     )
 

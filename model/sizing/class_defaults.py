@@ -10,7 +10,7 @@ _PATH = Path(__file__).with_name("class_defaults.json")
 
 
 @cache
-def _classes() -> Mapping[str, Mapping[str, Any]]:
+def _classes() -> Any:  # nested too deep to be checked at every call
     return json.loads(_PATH.read_text(encoding="utf-8"))["classes"]
 
 

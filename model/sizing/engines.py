@@ -5,7 +5,7 @@ An engine says which form of a layer's rows it keeps, how many of them, and how 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from model.sizing.layers import Layer, Rows, State
 
@@ -17,12 +17,16 @@ def up_to(n: int, multiple: int) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What an engine is asked to hold: lengths, sequences, and a block size."""
+    """What an engine is asked to hold: lengths, sequences, a block size.
+
+    `prefill_batch` is how many tokens it reads at once, where not its own default.
+    """
 
     n_tokens: int
     n_sequences: int = 1
     encoder_tokens: int = 0
     block: int = 1
+    prefill_batch: int | None = None
 
     def seen(self, rows: Rows) -> int:
         return self.encoder_tokens if rows.side == "encoder" else self.n_tokens
@@ -53,6 +57,7 @@ class Allocation:
         return sum(self.growing) + sum(self.fixed) + self.padding
 
 
+@runtime_checkable
 class Engine(Protocol):
     """How one engine keeps a model's layers."""
 
@@ -171,7 +176,7 @@ class LlamaCpp(PerLayer):
     def cells(self, rows: Rows, run: Run) -> Cells:
         context = up_to(run.seen(rows) * run.n_sequences, self.pad)
         if rows.window is not None:
-            wanted = rows.window * run.n_sequences + self.micro_batch
+            wanted = rows.window * run.n_sequences + (run.prefill_batch or self.micro_batch)
             context = min(context, up_to(wanted, self.pad))
         return Cells(rows=context // rows.every, buffers=1)
 

@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from model.errors import BadInput
 from model.sizing.layers import Rows
 
 
+@runtime_checkable
 class Format(Protocol):
     """A way to store `n_rows` rows of a tensor."""
 

@@ -89,6 +89,7 @@ def row_text(rows: tuple[Rows, ...], answer: Answer, engine: Engine) -> str:
         n_sequences=question.n_sequences,
         encoder_tokens=answer.encoder_tokens or 0,
         block=question.block_size,
+        prefill_batch=question.prefill_batch,
     )
     cells = engine.cells(one, run)
     each = formats[0].n_bytes(one, 1)

@@ -122,6 +122,14 @@ class Model:
         return any(layer.cross_rows for layer in self.layers)
 
 
+def alike(layers: Sequence[Layer]) -> list[list[Layer]]:
+    """The layers in groups that hold the same: what is true of one is true of its group."""
+    groups: dict[tuple[Rows | State, ...], list[Layer]] = {}
+    for layer in layers:
+        groups.setdefault(layer.holds, []).append(layer)
+    return list(groups.values())
+
+
 def owners(layers: Sequence[Layer]) -> list[Layer]:
     """The layers that hold something of their own."""
     return [layer for layer in layers if layer.holds]

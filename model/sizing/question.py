@@ -23,7 +23,8 @@ class Question:
 
     A format of "auto" is the one the model itself stores, where it has one, else bf16;
     for weights, what the file's header says, else bf16.
-    `shared_prefix` tokens are kept once for all sequences.
+    `shared_prefix` tokens are kept once for all sequences; `prefill_batch` tokens are read at
+    once, where that is not the engine's own default.
     """
 
     tokens: int
@@ -38,6 +39,7 @@ class Question:
     weight_format: str = AUTO
     tensor_parallel: int = 1
     block_size: int = 1
+    prefill_batch: int | None = None
     engine: str = "ideal"
 
     def __post_init__(self) -> None:
@@ -47,6 +49,8 @@ class Question:
         between("shared prefix", self.shared_prefix, 0, self.tokens)
         between("tensor parallel size", self.tensor_parallel, 1, 4096)
         between("block size", self.block_size, 1, 65_536)
+        if self.prefill_batch is not None:
+            between("prefill batch", self.prefill_batch, 1, 1_000_000)
         if self.encoder_tokens is not None:
             between("encoder tokens", self.encoder_tokens, 0, MAX_TOKENS)
         if self.engine not in ENGINES:

@@ -24,6 +24,25 @@ NESTED = (
     "text_model_config",
     "decoder",
 )
+SAME_CLASS = {"t5gemma": "t5_gemma_module"}
+ENCODERS = (
+    "albert",
+    "bert",
+    "camembert",
+    "clip",
+    "deberta",
+    "deberta-v2",
+    "distilbert",
+    "electra",
+    "ernie",
+    "longformer",
+    "modernbert",
+    "mpnet",
+    "roberta",
+    "siglip",
+    "vit",
+    "xlm-roberta",
+)
 SUFFIXES = ("ForCausalLM", "ForConditionalGeneration", "LMHeadModel", "ModelForCausalLM", "Model")
 MAX_LISTED = 8
 
@@ -75,17 +94,22 @@ def find_decoder(
         model_type = type_from_architectures(config, notes)
     if not isinstance(model_type, str):
         raise BadInput('model_type is not a string: it names the architecture, as in "llama"')
-    if model_type in FAMILIES:
+    inside = next((key for key in NESTED if isinstance(config.get(key), Mapping)), None)
+    if model_type in FAMILIES and (inside is None or says_its_own_depth(config)):
         return config, model_type, notes
-    for key in NESTED:
-        if isinstance(config.get(key), Mapping):
-            return inner_decoder(config, key, model_type, notes)
+    if inside is not None:
+        return inner_decoder(config, inside, model_type, notes)
     flat = class_defaults.inside(model_type).get("text_config", "")
     if flat in FAMILIES:
         return config, flat, notes
     if not model_type:
         return config, "", notes
     raise BadInput(unknown(model_type))
+
+
+def says_its_own_depth(config: Mapping[str, Any]) -> bool:
+    """Whether the sizes stand beside a nested config rather than in it."""
+    return any(config.get(n) is not None for n in ("num_hidden_layers", "n_layer", "num_layers"))
 
 
 def inner_decoder(
@@ -100,6 +124,8 @@ def inner_decoder(
             own = type_from_architectures(inner, notes)
     if not isinstance(own, str):
         raise BadInput(f"{key}.model_type is not a string: it names the architecture")
+    if outer == "t5gemma":
+        return inner, "t5gemma", notes
     if own in FAMILIES:
         return inner, own, notes
     values, found, more = find_decoder({**inner, "model_type": own}, "")
@@ -123,9 +149,9 @@ def type_from_architectures(config: Mapping[str, Any], notes: dict[str, str]) ->
 
 
 def make_fields(values: Mapping[str, Any], model_type: str, *, outer: Mapping[str, Any]) -> Fields:
-    like = LIKE.get(model_type)
+    like = SAME_CLASS.get(model_type) or LIKE.get(model_type)
     defaults = class_defaults.defaults(like or model_type)
-    if like:  # another model's numbers are no default for this one
+    if like and model_type not in SAME_CLASS:  # another model's numbers are no default for this one
         defaults = {k: v for k, v in defaults.items() if isinstance(v, (bool, str))}
     return Fields(
         values=values,
@@ -140,17 +166,21 @@ def make_fields(values: Mapping[str, Any], model_type: str, *, outer: Mapping[st
 
 def list_layers(fields: Fields) -> list[Layer]:
     family = FAMILIES.get(fields.model_type, generic.plain_decoder)
-    return family(fields)
+    layers = family(fields)
+    wrapped = fields.outer.get("model_type") in encoder_decoder.WRAPPERS
+    if wrapped and not any(layer.cross_rows for layer in layers):
+        return [encoder_decoder.crossing(layer) for layer in layers]
+    return layers
 
 
 def read_encoder_tokens(fields: Fields, layers: list[Layer]) -> int | None:
     """How long the source is taken to be when the reader does not say."""
     if not any(layer.cross_rows for layer in layers):
         return None
+    if fields.outer.get("model_type") in encoder_decoder.WRAPPERS:
+        return None  # the encoder is another model: its length is the reader's to say
     found = encoder_decoder.source_length(fields)
-    if found is None:
-        raise BadInput(fields.missing("max_source_positions"))
-    return found[0]
+    return None if found is None else found[0]
 
 
 def warn_of_the_rest(fields: Fields, config: Mapping[str, Any], values: Mapping[str, Any]) -> None:
@@ -172,6 +202,8 @@ def own_name(config: Mapping[str, Any]) -> str:
 
 
 def unknown(model_type: str) -> str:
+    if model_type in ENCODERS:
+        return f"{model_type} is an encoder: it reads its text at once and keeps no cache"
     shown = model_type[:40]
     near = difflib.get_close_matches(model_type, FAMILIES, n=3, cutoff=0.6)
     hint = f"; near: {', '.join(near)}" if near else ""

@@ -8,7 +8,7 @@ from typing import Any
 from model.errors import BadInput
 from model.sizing.engines import Allocation, Run
 from model.sizing.formats import Format, Kivi, Quanto, bits_per_number, format_named
-from model.sizing.layers import Layer, Model, Rows
+from model.sizing.layers import Layer, Model, Rows, alike
 from model.sizing.question import AUTO, ENGINES, Question, chosen_format, state_bytes
 
 
@@ -52,6 +52,7 @@ def size(model: Model, question: Question) -> Answer:
     encoder_tokens, assumed = source_length(model, question)
     engine = ENGINES[question.engine]
     layers = engine.layers(model.layers)
+    described = {members[0].holds: describe_all(members[0]) for members in alike(layers)}
     one_rank = allocation(layers, question, encoder_tokens or 0)
     ranks = question.tensor_parallel
     return Answer(
@@ -66,7 +67,11 @@ def size(model: Model, question: Question) -> Answer:
         bytes_per_gpu=one_rank.total,
         weight_bytes=weight_bytes(model, question),
         layers=tuple(
-            layer_size(layer, (one_rank.growing[i] + one_rank.fixed[i]) * ranks)
+            layer_size(
+                layer,
+                (one_rank.growing[i] + one_rank.fixed[i]) * ranks,
+                described[layer.holds],
+            )
             for i, layer in enumerate(layers)
         ),
         assumed=model.assumed + assumed,
@@ -75,22 +80,10 @@ def size(model: Model, question: Question) -> Answer:
 
 
 def total_bytes(model: Model, question: Question) -> int:
-    """`size(...).cache_bytes` alone: like layers are counted once and multiplied."""
+    """`size(...).cache_bytes` alone."""
     encoder_tokens, _ = source_length(model, question)
     layers = ENGINES[question.engine].layers(model.layers)
-    if question.engine == "vllm":  # its pages are of one size for all layers
-        return allocation(layers, question, encoder_tokens or 0).total * question.tensor_parallel
-    alike: dict[tuple[object, ...], list[Layer]] = {}
-    for layer in layers:
-        alike.setdefault(layer.holds, []).append(layer)
-    firsts = [members[0] for members in alike.values()]
-    each = allocation(firsts, question, encoder_tokens or 0)
-    counts = [len(members) for members in alike.values()]
-    whole = sum(
-        n * (grows + fixed)
-        for n, grows, fixed in zip(counts, each.growing, each.fixed, strict=True)
-    )
-    return whole * question.tensor_parallel
+    return allocation(layers, question, encoder_tokens or 0).total * question.tensor_parallel
 
 
 def source_length(model: Model, question: Question) -> tuple[int | None, tuple[str, ...]]:
@@ -99,25 +92,41 @@ def source_length(model: Model, question: Question) -> tuple[int | None, tuple[s
         return None, ()
     if question.encoder_tokens is not None:
         return question.encoder_tokens, ()
-    known = model.encoder_tokens or 0
+    known = model.encoder_tokens
+    if known is None:
+        raise BadInput(f"{model.name} reads a source whose length it does not say: give it")
     return known, (f"encoder tokens = {known:,} (the most the model reads; not given)",)
 
 
 def allocation(layers: list[Layer], question: Question, encoder_tokens: int) -> Allocation:
-    """Bytes on one tensor-parallel rank, layer by layer."""
-    engine = ENGINES[question.engine]
+    """Bytes on one tensor-parallel rank, layer by layer; like layers are counted once."""
+    if question.engine == "vllm":  # its pages are of one size for all layers
+        return allocate(layers, question, encoder_tokens)
+    groups = alike(layers)
+    each = allocate([members[0] for members in groups], question, encoder_tokens)
+    growing, fixed = [0] * len(layers), [0] * len(layers)
+    place = {layer.index: i for i, layer in enumerate(layers)}
+    for members, grows, stays in zip(groups, each.growing, each.fixed, strict=True):
+        for layer in members:
+            growing[place[layer.index]], fixed[place[layer.index]] = grows, stays
+    return Allocation(growing=tuple(growing), fixed=tuple(fixed), padding=each.padding)
+
+
+def allocate(layers: list[Layer], question: Question, encoder_tokens: int) -> Allocation:
+    """What the engine makes of these layers, each counted on its own."""
     run = Run(
         n_tokens=question.tokens,
         n_sequences=question.n_sequences,
         encoder_tokens=encoder_tokens,
         block=question.block_size,
+        prefill_batch=question.prefill_batch,
     )
     sharded = [shard(layer, question.tensor_parallel) for layer in layers]
 
     def bytes_of(rows: Rows, n_rows: int) -> int:
         return chosen_format(question, rows).n_bytes(rows, n_rows)
 
-    whole = engine.allocate(sharded, run, bytes_of, state_bytes(question))
+    whole = ENGINES[question.engine].allocate(sharded, run, bytes_of, state_bytes(question))
     if question.shared_prefix == 0 or question.n_sequences == 1:
         return whole
     return without_copies(whole, sharded, question)
@@ -170,11 +179,12 @@ def shard(layer: Layer, ranks: int) -> Layer:
 def slope(layers: list[Layer], question: Question, *, growing_only: bool) -> Fraction:
     """Bytes one more token adds to one sequence: to all rows, or to those without a window."""
     total = Fraction(0)
-    for layer in layers:
-        for rows in layer.rows:
+    for members in alike(layers):
+        for rows in members[0].rows:
             if growing_only and rows.window is not None:
                 continue
-            total += row_bytes(chosen_format(question, rows), rows) / rows.every
+            each = row_bytes(chosen_format(question, rows), rows) / rows.every
+            total += each * len(members)
     return total
 
 
@@ -196,7 +206,7 @@ def weight_bytes(model: Model, question: Question) -> int | None:
     return int(-(-model.parameters * bits // 8))
 
 
-def layer_size(layer: Layer, n_bytes: int) -> LayerSize:
+def layer_size(layer: Layer, n_bytes: int, holds: tuple[Mapping[str, Any], ...]) -> LayerSize:
     return LayerSize(
         index=layer.index,
         kind=layer.kind,
@@ -204,8 +214,12 @@ def layer_size(layer: Layer, n_bytes: int) -> LayerSize:
         numbers_per_token=layer.numbers_per_token,
         window=layer.window,
         n_bytes=n_bytes,
-        holds=tuple(describe(held) for held in layer.holds),
+        holds=holds,
     )
+
+
+def describe_all(layer: Layer) -> tuple[Mapping[str, Any], ...]:
+    return tuple(describe(held) for held in layer.holds)
 
 
 def describe(held: object) -> Mapping[str, Any]:

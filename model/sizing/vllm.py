@@ -31,7 +31,8 @@ class Vllm(PerLayer):
         """Tokens of whole blocks for one sequence, in rows."""
         n_blocks = -(-run.seen(rows) // block)
         if rows.window is not None:
-            n_blocks = min(n_blocks, -(-(rows.window - 1 + self.batched_tokens) // block) + 1)
+            most = rows.window - 1 + (run.prefill_batch or self.batched_tokens)
+            n_blocks = min(n_blocks, -(-most // block) + 1)
         return Cells(rows=-(-n_blocks * block // rows.every), buffers=run.n_sequences)
 
     def state(self, state: State, model_bytes: int) -> tuple[int, int]:

@@ -9,15 +9,21 @@ import math
 from pathlib import Path
 from typing import Any
 
+import transformers
+from transformers.models.auto import modeling_auto as auto
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
 PATH = Path(__file__).parents[2] / "model" / "sizing" / "class_defaults.json"
-IRRELEVANT = (
-    "token_id|dropout|rope|initializer|_std|jitter|eps|logit|loss|init_|label|image|audio|"
-    "video|vision|speech|dtype|time_step|use_cache|return_dict|output_|architectures|pretraining|"
-    "problem|chunk_size_feed|transformers|patch|drop_path|scal|topk_group|"
-    "summary|alpha|beta|norm_topk|num_channels|layerdrop|projector|mask|codebook|"
-    "classifier|quant|beam|length_penalty|early|torchscript|kernels|mambapy|associative|"
-    "sampling|lower_bound|softcap|limit|bos|eos|pad_|sep_|delay|cls_|tokens_per"
-).split("|")
+IRRELEVANT = [
+    "token_id", "dropout", "rope", "initializer", "_std", "jitter", "eps", "logit", "loss",
+    "init_", "label", "image", "audio", "video", "vision", "speech", "dtype", "time_step",
+    "use_cache", "return_dict", "output_", "architectures", "pretraining", "problem",
+    "chunk_size_feed", "transformers", "patch", "drop_path", "scal", "topk_group", "summary",
+    "alpha", "beta", "norm_topk", "num_channels", "layerdrop", "projector", "mask", "codebook",
+    "classifier", "quant", "beam", "length_penalty", "early", "torchscript", "kernels",
+    "mambapy", "associative", "sampling", "lower_bound", "softcap", "limit", "bos", "eos",
+    "pad_", "sep_", "delay", "cls_", "tokens_per",
+]  # fmt: skip
 KEPT_ANYWAY = {
     "activation_function",
     "attention_chunk_size",
@@ -93,9 +99,6 @@ def nested_types(config_class: Any) -> dict[str, str]:
 
 
 def all_classes() -> dict[str, Any]:
-    from transformers.models.auto import modeling_auto as auto
-    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
-
     wanted = {
         *auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
         *auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
@@ -119,8 +122,6 @@ def _collect(config_class: Any, classes: dict[str, Any]) -> None:
 
 
 def build() -> dict[str, Any]:
-    import transformers
-
     return {
         "source": f"configuration classes of transformers {transformers.__version__} (Apache-2.0)",
         "classes": {name: describe(c) for name, c in sorted(all_classes().items())},

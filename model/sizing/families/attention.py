@@ -140,7 +140,7 @@ def layer_types(fields: Fields, n_layers: int, rule: Rule) -> list[str]:
     unknown = next((t for t in written if t.lower() not in LAYER_TYPES), None)
     if unknown is not None:
         raise BadInput(
-            f"layer_types holds {unknown[:40]!r}, which is no known type: "
-            f"use one of {', '.join(sorted(LAYER_TYPES))}"
+            f"layer_types holds {unknown[:40]!r}, which is no known type: use full_attention, "
+            "sliding_attention, chunked_attention, linear_attention, conv, hybrid, mlp or moe"
         )
     return [LAYER_TYPES[t.lower()] for t in written]

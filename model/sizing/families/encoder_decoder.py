@@ -9,7 +9,7 @@ from model.errors import BadInput
 from model.sizing.families.attention import head_width, heads_of, kv_heads, query_heads
 from model.sizing.families.dense import Family, decoder, full
 from model.sizing.families.patterns import all_full, every
-from model.sizing.fields import Fields
+from model.sizing.fields import Fields, whole
 from model.sizing.kinds import Heads, nothing, with_cross
 from model.sizing.layers import Layer
 
@@ -70,6 +70,12 @@ def moonshine(fields: Fields) -> list[Layer]:
     return crossed(fields.defining("decoder_num_hidden_layers"), heads)
 
 
+def musicgen(fields: Fields) -> list[Layer]:
+    """MusicGen's decoder, conditioned on a text encoder."""
+    heads = heads_of(fields)
+    return crossed(fields.defining("num_hidden_layers"), heads)
+
+
 def t5gemma(fields: Fields) -> list[Layer]:
     """A Gemma 2 decoder whose every layer also keeps the encoder's keys and values."""
     heads = heads_of(fields)
@@ -95,6 +101,8 @@ def mllama(fields: Fields) -> list[Layer]:
 
 def source_length(fields: Fields) -> tuple[int, str] | None:
     """The encoder tokens to count when the reader does not say, and why so many."""
+    if fields.model_type == "mllama_text_model":
+        return image_tokens(fields)
     for key in ("max_source_positions", "max_encoder_position_embeddings"):
         value = fields.integer(key)
         if value is not None:
@@ -110,6 +118,30 @@ def source_length(fields: Fields) -> tuple[int, str] | None:
     return None
 
 
+def image_tokens(fields: Fields) -> tuple[int, str]:
+    """The tokens of one image in as many tiles as the model takes."""
+    tower = fields.outer.get("vision_config")
+    sizes = tower if isinstance(tower, Mapping) else {}
+    side = whole(sizes.get("image_size", 560), "image_size")
+    patch = whole(sizes.get("patch_size", 14), "patch_size")
+    tiles = whole(sizes.get("max_num_tiles", 4), "max_num_tiles")
+    n_tokens = ((side // patch) ** 2 + 1) * tiles
+    return n_tokens, f"one image of {tiles} tiles of {side} x {side} in patches of {patch}"
+
+
+def crossing(layer: Layer) -> Layer:
+    """A plain decoder layer inside an encoder-decoder wrapper, with cross-attention added."""
+    rows = layer.rows
+    if len(rows) != 2 or layer.query_heads is None:  # noqa: PLR2004 - a key and a value
+        raise BadInput(f"a {layer.kind} layer cannot be given cross-attention: give another config")
+    key, value = rows
+    heads = Heads(
+        query=layer.query_heads, kv=key.heads, key_width=key.width, value_width=value.width
+    )
+    return with_cross(layer, heads)
+
+
+WRAPPERS = ("encoder-decoder", "speech-encoder-decoder", "vision-encoder-decoder")
 T5_LIKE = ("t5", "mt5", "umt5", "longt5", "switch_transformers", "udop", "pop2piano", "byt5")
 BART_LIKE = (
     "bart",
@@ -137,5 +169,8 @@ FAMILIES: Mapping[str, Family] = {
     **dict.fromkeys(BART_LIKE, bart),
     "mllama_text_model": mllama,
     "moonshine": moonshine,
+    "musicgen_decoder": musicgen,
+    "musicgen_melody_decoder": musicgen,
     "prophetnet": prophetnet,
+    "t5gemma": t5gemma,
 }

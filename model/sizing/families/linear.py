@@ -8,7 +8,7 @@ from model.sizing.families.attention import (
     layer_types,
 )
 from model.sizing.families.dense import Family, one_layer
-from model.sizing.families.mla import widths
+from model.sizing.families.mla import index_owners, widths
 from model.sizing.fields import Fields, whole
 from model.sizing.kinds import (
     convolution,
@@ -174,8 +174,35 @@ def minimax_m3(fields: Fields) -> list[Layer]:
     ]
 
 
+def glm5_next(fields: Fields) -> list[Layer]:
+    """GLM-5 Next: delta layers in three of four, indexed latents in the fourth."""
+    n_layers = layer_count(fields)
+    inner = fields.inside("linear_attn_config")
+    shape, index = widths(fields), fields.required("index_head_dim")
+    states = kimi_states(
+        inner.integer("num_heads") or fields.required("linear_num_heads"),
+        inner.integer("head_dim") or fields.required("linear_head_dim"),
+        inner.integer("short_conv_kernel_size") or fields.required("linear_conv_kernel_dim"),
+    )
+    kinds = layer_types(
+        fields,
+        n_layers,
+        lambda _f, n: ["linear" if i % 4 != 3 else "full" for i in range(n)],  # noqa: PLR2004
+    )
+    owns = index_owners(fields, n_layers)
+    layers = []
+    for i, kind in enumerate(kinds):
+        if kind == "linear":
+            layers.append(stateful(i, "kimi delta", *states))
+        else:
+            plain = latent(i, shape)
+            layers.append(with_index(plain, index) if owns[i] else plain)
+    return layers
+
+
 FAMILIES: Mapping[str, Family] = {
     "bailing_hybrid": bailing_hybrid,
+    "glm5_next_text": glm5_next,
     "kimi_linear": kimi_linear,
     "lara_mini": lara,
     "minimax_m3_vl_text": minimax_m3,

@@ -59,10 +59,13 @@ def every_from_first(period: int) -> Rule:
 
 
 def exaone4(fields: Fields, n_layers: int) -> list[str]:
-    """A pattern only where there is a window; EXAONE 4 writes it as `LLLG`."""
+    """A pattern only where there is a window; written as `LLLG`, the last layer is full."""
     if window_of(fields) is None:
         return ["full"] * n_layers
-    return every(4)(fields, n_layers)
+    kinds = every(4)(fields, n_layers)
+    if isinstance(fields.given("sliding_window_pattern"), str):
+        kinds[-1] = "full"
+    return kinds
 
 
 def after_max_window_layers(fields: Fields, n_layers: int) -> list[str]:

@@ -12,6 +12,7 @@ from model.sizing.families.attention import (
 from model.sizing.families.dense import Family, multi_head, uniform
 from model.sizing.families.grouped import falcon, gpt_bigcode
 from model.sizing.families.mla import mla_unless_switched_off
+from model.sizing.families.recurrent import minimax
 from model.sizing.fields import Fields
 from model.sizing.kinds import full
 from model.sizing.layers import Layer
@@ -41,12 +42,14 @@ FAMILIES: Mapping[str, Family] = {
     "chatglm": chatglm,
     "codeshell": codeshell,
     "deepseek_vl_v2": mla_unless_switched_off,
+    **dict.fromkeys(("MiniMaxM1", "MiniMaxText01", "minimax_m1", "minimax_text_01"), minimax),
     **dict.fromkeys(
         ("baichuan", "btlm", "gpt-sw3", "gpt_jais", "internlm", "jais", "qwen"), multi_head
     ),
     **dict.fromkeys(
         (
             "aquila",
+            "arctic",
             "bailing_moe",
             "bailing_moe_v2",
             "deepseek",
@@ -56,8 +59,12 @@ FAMILIES: Mapping[str, Family] = {
             "minicpm",
             "orion",
             "phi-msft",
+            "mixformer-sequential",
+            "phi3_v",
             "phi3small",
+            "phi4mm",
             "skywork",
+            "stablelm_epoch",
             "step3_text",
             "telechat",
             "xverse",
@@ -98,6 +105,10 @@ LIKE: Mapping[str, str] = {
     "bailing_moe_v2": "llama",
     "phi3small": "phi3",
     "phi-msft": "phi",
+    "mixformer-sequential": "phi",
+    "phi3_v": "phi3",
+    "phi4mm": "phi3",
+    "stablelm_epoch": "stablelm",
     "byt5": "t5",
 }
 """Whose key names and flags such a type shares; its numbers are never borrowed."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from model.sizing.fields import Fields
 from model.sizing.layers import Layer
 from model.sizing.parameters.experts import Experts
-from model.sizing.parameters.parts import is_tied, key_and_value, matrix, mlp, tables
+from model.sizing.parameters.parts import key_and_value, matrix, mlp, tables
 
 Flag = bool | str
 """A fact of the family, or the config key that decides it."""
@@ -45,11 +45,9 @@ def is_on(fields: Fields, flag: Flag) -> bool:
     return fields.flag(flag) if isinstance(flag, str) else flag
 
 
-def attention(
-    fields: Fields, layer: Layer, layers: list[Layer], hidden: int, recipe: Recipe
-) -> int:
+def attention(fields: Fields, layer: Layer, owner: Layer, hidden: int, recipe: Recipe) -> int:
     """Query, key, value and output matrices; a reusing layer has no key and value."""
-    pair = key_and_value(layer, layers)
+    pair = key_and_value(layer, owner)
     if pair is None or layer.query_heads is None:
         return 0
     key, value = pair
@@ -126,17 +124,25 @@ def ends(fields: Fields, hidden: int, recipe: Recipe) -> int:
 
 
 def count(fields: Fields, layers: list[Layer], recipe: Recipe) -> int:
-    """Every weight of a decoder cooked after `recipe`."""
+    """Every weight of a decoder cooked after `recipe`; like layers are counted once."""
     hidden = fields.defining("hidden_size")
     sparse = sparse_layers(fields, recipe, len(layers))
+    like: dict[tuple[object, ...], int] = {}
     total = ends(fields, hidden, recipe)
     for layer, is_sparse in zip(layers, sparse, strict=True):
-        total += attention(fields, layer, layers, hidden, recipe)
-        total += feed_forward(fields, is_sparse, hidden, recipe)
-        total += recipe.norms * hidden * recipe.norm_numbers
-        if recipe.per_layer_extra is not None:
-            total += recipe.per_layer_extra(fields, hidden)
+        owner = layers[layer.owner]
+        key = (layer.holds, owner.holds, layer.query_heads, layer.kind, is_sparse)
+        if key not in like:
+            like[key] = one_layer(fields, layer, owner, recipe, sparse=is_sparse)
+        total += like[key]
     return total
 
 
-__all__ = ["Recipe", "attention", "count", "ends", "feed_forward", "is_tied"]
+def one_layer(fields: Fields, layer: Layer, owner: Layer, recipe: Recipe, *, sparse: bool) -> int:
+    hidden = fields.defining("hidden_size")
+    total = attention(fields, layer, owner, hidden, recipe)
+    total += feed_forward(fields, sparse, hidden, recipe)
+    total += recipe.norms * hidden * recipe.norm_numbers
+    if recipe.per_layer_extra is not None:
+        total += recipe.per_layer_extra(fields, hidden)
+    return total

@@ -45,7 +45,7 @@ def gemma3n(fields: Fields, layers: list[Layer]) -> int:
     total += 2 * (fields.required("altup_num_inputs") - 1) * hidden * hidden
     for layer in layers:
         width = fields.numbers("intermediate_size", least=1)[layer.index] if inner else None  # type: ignore[index]
-        total += attention(fields, layer, layers, hidden, RECIPE) + 4 * hidden
+        total += attention(fields, layer, layers[layer.owner], hidden, RECIPE) + 4 * hidden
         total += mlp(hidden, width or fields.defining("intermediate_size"))
         total += altup(fields, hidden) + laurel(fields, hidden) + per_layer_gate(fields, hidden)
     return total
@@ -59,16 +59,16 @@ def gemma4(fields: Fields, layers: list[Layer]) -> int:
     double = fields.flag("use_double_wide_mlp")
     for layer in layers:
         reads = not layer.holds
-        total += attention(fields, layer, layers, hidden, RECIPE) + 4 * hidden
-        total -= values_that_are_keys(fields, layer, layers, hidden)
+        total += attention(fields, layer, layers[layer.owner], hidden, RECIPE) + 4 * hidden
+        total -= values_that_are_keys(fields, layer, hidden)
         total += mlp(hidden, inner * (2 if double and reads else 1))
         total += per_layer_gate(fields, hidden) + gemma4_experts(fields, hidden)
     return total
 
 
-def values_that_are_keys(fields: Fields, layer: Layer, layers: list[Layer], hidden: int) -> int:
+def values_that_are_keys(fields: Fields, layer: Layer, hidden: int) -> int:
     """The value matrix that `attention_k_eq_v` leaves out of global layers."""
-    pair = key_and_value(layer, layers)
+    pair = key_and_value(layer, layer)
     absent = fields.flag("attention_k_eq_v") and layer.kind == "full" and layer.holds
     return hidden * pair[1].numbers if absent and pair else 0
 

@@ -36,7 +36,7 @@ def mixed(recipe: Recipe, mixer: Mixer, *, beside: bool = False) -> Count:
         sparse = sparse_layers(fields, recipe, len(layers))
         total = ends(fields, hidden, recipe)
         for layer, is_sparse in zip(layers, sparse, strict=True):
-            total += attention(fields, layer, layers, hidden, recipe)
+            total += attention(fields, layer, layers[layer.owner], hidden, recipe)
             if layer.states and (beside or not layer.rows):
                 total += mixer(fields, hidden)
             total += feed_forward(fields, is_sparse, hidden, recipe)
@@ -112,7 +112,12 @@ def granite_hybrid(fields: Fields, layers: list[Layer]) -> int:
     total = ends(fields, hidden, recipe)
     for layer in layers:
         mixer = bamba_mixer(fields, hidden) if layer.states else 0
-        total += attention(fields, layer, layers, hidden, recipe) + mixer + after + 2 * hidden
+        total += (
+            attention(fields, layer, layers[layer.owner], hidden, recipe)
+            + mixer
+            + after
+            + 2 * hidden
+        )
     return total
 
 
@@ -125,7 +130,7 @@ def nemotron_h(fields: Fields, layers: list[Layer]) -> int:
         if layer.states:
             total += nemotron_mamba(fields, hidden)
         elif layer.rows:
-            total += attention(fields, layer, layers, hidden, recipe)
+            total += attention(fields, layer, layers[layer.owner], hidden, recipe)
         elif letter == "E":
             total += nemotron_experts(fields, hidden)
         else:
@@ -172,7 +177,7 @@ def lfm2(fields: Fields, layers: list[Layer]) -> int:
     dense = fields.integer("num_dense_layers", least=0)
     total = ends(fields, hidden, recipe)
     for layer in layers:
-        total += attention(fields, layer, layers, hidden, recipe) + 2 * hidden
+        total += attention(fields, layer, layers[layer.owner], hidden, recipe) + 2 * hidden
         total += states.short_convolution(fields, hidden) if layer.states else 0
         if dense is None or layer.index < dense:
             total += mlp(hidden, inner)
@@ -223,7 +228,7 @@ def minimax(fields: Fields, layers: list[Layer]) -> int:
     total = ends(fields, hidden, recipe)
     inner = attention_width(layers)
     for layer in layers:
-        total += attention(fields, layer, layers, hidden, recipe) + 2 * hidden
+        total += attention(fields, layer, layers[layer.owner], hidden, recipe) + 2 * hidden
         total += feed_forward(fields, True, hidden, recipe)  # noqa: FBT003
         if layer.states:
             total += matrix(hidden, 3 * inner) + 2 * matrix(inner, hidden) + inner

@@ -37,8 +37,8 @@ def named(rows: tuple[Rows, ...], name: str) -> Rows | None:
     return next((r for r in rows if r.name == name), None)
 
 
-def key_and_value(layer: Layer, layers: list[Layer]) -> tuple[Rows, Rows] | None:
+def key_and_value(layer: Layer, owner: Layer) -> tuple[Rows, Rows] | None:
     """The keys and values a layer reads, its own or its owner's; None when it attends to none."""
-    rows = layer.rows or layers[layer.owner].rows
+    rows = layer.rows or owner.rows
     key, value = named(rows, "key"), named(rows, "value")
     return None if key is None or value is None else (key, value)
