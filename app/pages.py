@@ -8,7 +8,7 @@ from typing import Any
 
 from bokeh.embed import json_item
 
-from app import calculator, lab, prose
+from app import asked, calculator, glossary, lab, prose
 from app.blocks import Block, parse
 from app.figure_specs import scripts, specs
 from app.lessons import Lesson, load_lessons
@@ -54,7 +54,12 @@ def navigation() -> tuple[dict[str, str], ...]:
 
 
 # Pages of their own after the lessons: address, and the content file that names them.
-TOOLS = {"/calculator": "calculator.md", "/break-it": "break-it.md"}
+TOOLS = {
+    "/calculator": "calculator.md",
+    "/break-it": "break-it.md",
+    "/questions": asked.FILE,
+    "/glossary": glossary.FILE,
+}
 
 
 def _front(name: str) -> dict[str, str]:
@@ -84,7 +89,12 @@ def build(path: str) -> Page:
 @cache
 def pages() -> dict[str, Callable[[], Page]]:
     lessons = {lesson.path: _lesson_builder(lesson) for lesson in load_lessons()}
-    tools = {"/calculator": cache(_calculator), "/break-it": cache(_break_it)}
+    tools = {
+        "/calculator": cache(_calculator),
+        "/break-it": cache(_break_it),
+        "/questions": cache(_questions),
+        "/glossary": cache(_glossary),
+    }
     return {"/": cache(_start), **lessons, **tools, "/gallery": cache(_gallery)}
 
 
@@ -145,6 +155,44 @@ def _break_it() -> Page:
     )
     summary = _front("break-it.md")["summary"]
     return Page(path, words["title"], summary, html, tuple(scripts(shown)))
+
+
+def _questions() -> Page:
+    words, path = _words(asked.FILE), "/questions"
+    html = _render(
+        "questions.html", path, (), words=words, asked=asked.answers(), mixed=list(asked.mixed())
+    )
+    return Page(path, words["title"], _front(asked.FILE)["summary"], html, tuple(scripts(())))
+
+
+def _glossary() -> Page:
+    words, path = _words(glossary.FILE), "/glossary"
+    used = lessons_that_use()
+    entries = [
+        {
+            "slug": entry.slug,
+            "term": entry.term,
+            "html": prose.render_inline(entry.text),
+            "used": used.get(entry.slug, ()),
+        }
+        for entry in glossary.entries().values()
+    ]
+    html = _render("glossary.html", path, (), words=words, entries=entries)
+    return Page(path, words["title"], _front(glossary.FILE)["summary"], html, tuple(scripts(())))
+
+
+def lessons_that_use() -> dict[str, list[dict[str, str]]]:
+    """By the slug of a term: the first step of each lesson that links to it."""
+    used: dict[str, list[dict[str, str]]] = {}
+    for lesson in load_lessons():
+        told = {"path": lesson.path, "title": f"lesson {lesson.number}"}
+        places = [(lesson.intro_html, lesson.path)]
+        places += [(step.html, f"{lesson.path}#{step.id}") for step in lesson.steps]
+        for html, path in reversed(places):
+            for slug in prose.terms(html):
+                rest = [one for one in used.get(slug, []) if one["title"] != told["title"]]
+                used[slug] = [*rest, {**told, "path": path}]
+    return used
 
 
 def _lesson_builder(lesson: Lesson) -> Callable[[], Page]:

@@ -9,6 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
+from app.glossary import meaning, slugify
 from app.paths import STATIC
 from model.facts import fact
 
@@ -24,12 +25,24 @@ TEMPLATES = Environment(
 )
 
 
+SMALL = 0.01
+
+
+def short(number: float | str) -> str:
+    """A measured number as a table shows it: counts whole, small differences as powers of ten."""
+    if isinstance(number, str):
+        return number
+    if isinstance(number, int):
+        return f"{number:,}"
+    mantissa, _, exponent = f"{number:.1e}".partition("e")
+    small = 0 < abs(number) < SMALL
+    return f"{mantissa} · 10^{int(exponent)}".replace("-", "−") if small else f"{number:.3g}"
+
+
+TEMPLATES.filters["short"] = short
+
 # Bokeh's JSON names a model where it first stands: its order must survive.
 TEMPLATES.policies["json.dumps_kwargs"] = {"sort_keys": False, "ensure_ascii": False}
-
-
-def slugify(title: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", title.casefold()).strip("-")
 
 
 @cache
@@ -81,6 +94,11 @@ def quoted(text: str) -> set[str]:
     return {name for name in found if not name.startswith("live.")}
 
 
+def terms(html: str) -> list[str]:
+    """Slugs of the glossary entries that rendered text links to."""
+    return re.findall(r'data-term="([^"]+)"', html)
+
+
 def _quote(name: str) -> str:
     macros = _inline_macros()
     if name.startswith("live."):
@@ -91,4 +109,4 @@ def _quote(name: str) -> str:
 def _term(match: re.Match[str]) -> str:
     text = unescape(match["text"])
     slug = match["slug"] or slugify(text)
-    return _inline_macros().term(text, slug)  # pyright: ignore[reportAttributeAccessIssue]
+    return _inline_macros().term(text, slug, meaning(slug))  # pyright: ignore[reportAttributeAccessIssue]

@@ -82,13 +82,14 @@ class StepSeen:
     """One step, right and wrong: the likeliest token of each, and how far the logits are apart.
 
     wrong and difference are None where the wrong run produced nothing at all. bad: further
-    apart than the bug's tolerance, or nothing.
+    apart than the bug's tolerance, or nothing. without: the difference with the right piece.
     """
 
     fed: str
     right: str
     wrong: str | None
     difference: float | None
+    without: float
     bad: bool
 
 

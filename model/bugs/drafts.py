@@ -173,7 +173,7 @@ BUGS = {
         title="The remainder through a softmax",
         story=(
             "A refused draft is replaced by a token from what the target's distribution still "
-            "lacks: the positive part of p - q, divided by its sum. Put through a softmax "
+            "lacks: the positive part of p − q, divided by its sum. Put through a softmax "
             "instead, tokens that lack nothing get a share as well. Every single text looks "
             "fine; only their frequencies are wrong, and nobody counts those."
         ),

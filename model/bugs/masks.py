@@ -77,7 +77,7 @@ BUGS = {
             "shorter than the window never show it."
         ),
         source="huggingface/transformers#39408",
-        step="which-keys#sliding-window",
+        step="which-keys-a-query-may-read#sliding-window",
         fix="State the window as keys visible including the own one, and test the count.",
         right="model.attention.heads:mask_of_layer",
         twin="model.bugs.masks:window_and_one",

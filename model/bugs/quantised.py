@@ -14,7 +14,7 @@ from model.storage.base import KeyRows, NewKeys, NewValues, ValueRows
 from model.storage.kivi import Groups, Kivi, decode_groups
 
 LAWS = "tests/test_serving_laws.py::"
-STEP = "sharing-keys-and-values#store-it-smaller"
+STEP = "sharing-keys-and-values#kivi"
 N_BITS, GROUP = 4, 4
 OFFSET = 50.0
 TOLERANCE = 0.5

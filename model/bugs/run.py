@@ -20,8 +20,9 @@ def run_bug(name: str) -> Outcome:
 
 def compare(bug: Bug, right: Observed, wrong: Observed) -> Outcome:
     """Set the runs side by side, step by step."""
-    rows = zip(wrong.fed, wrong.expected, wrong.found, strict=True)
-    steps = tuple(_step(bug, wrong.words, *row) for row in rows)
+    gaps = (right.found - right.expected).abs().amax(dim=-1).tolist()
+    rows = zip(wrong.fed, wrong.expected, wrong.found, gaps, strict=True)
+    steps = tuple(step_seen(bug, wrong.words, *row) for row in rows)
     differences = [step.difference for step in steps if step.difference is not None]
     pairs = zip(right.gauges, wrong.gauges, strict=True)
     return Outcome(
@@ -29,7 +30,7 @@ def compare(bug: Bug, right: Observed, wrong: Observed) -> Outcome:
         steps=steps,
         first_bad_step=next((i for i, step in enumerate(steps) if step.bad), None),
         largest=max(differences, default=None),
-        without=float((right.found - right.expected).abs().max()),
+        without=max(gaps),
         n_wrong=sum(step.right != step.wrong for step in steps),
         readings=tuple(Reading(name=a.name, right=a.value, wrong=b.value) for a, b in pairs),
         written_right=right.written,
@@ -37,9 +38,17 @@ def compare(bug: Bug, right: Observed, wrong: Observed) -> Outcome:
     )
 
 
-def _step(bug: Bug, words: tuple[str, ...], fed: str, expected: Tensor, found: Tensor) -> StepSeen:
-    right = words[int(expected.argmax())]
-    if found.isnan().any():
-        return StepSeen(fed=fed, right=right, wrong=None, difference=None, bad=True)
-    gap, wrong = float((found - expected).abs().max()), words[int(found.argmax())]
-    return StepSeen(fed=fed, right=right, wrong=wrong, difference=gap, bad=gap > bug.tolerance)
+def step_seen(  # noqa: PLR0913, PLR0917 - one row of both runs
+    bug: Bug, words: tuple[str, ...], fed: str, expected: Tensor, found: Tensor, without: float
+) -> StepSeen:
+    """Tell one step: the likeliest word of each run, and how far the logits are apart."""
+    silent = bool(found.isnan().any())
+    gap = None if silent else float((found - expected).abs().max())
+    return StepSeen(
+        fed=fed,
+        right=words[int(expected.argmax())],
+        wrong=None if silent else words[int(found.argmax())],
+        difference=gap,
+        without=without,
+        bad=gap is None or gap > bug.tolerance,
+    )

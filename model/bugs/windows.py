@@ -103,7 +103,7 @@ BUGS = {
             "wrapped once, both readings agree."
         ),
         source="huggingface/transformers#47708",
-        step="which-keys#sliding-window",
+        step="which-keys-a-query-may-read#ring-buffer",
         fix="Start at (past - (W - 1)) % W, or let every row carry its position.",
         right="model.storage.ring:Ring",
         twin="model.bugs.windows:ReadFromTheOldest",
@@ -139,7 +139,7 @@ BUGS = {
             "still taken. No comparison of words or logits can notice."
         ),
         source="huggingface/transformers#29777",
-        step="which-keys#sliding-window",
+        step="which-keys-a-query-may-read#ring-buffer",
         fix="Drop what the mask can never show again, and test the bytes at ten windows.",
         right="model.storage.ring:Ring",
         twin="model.bugs.windows:NeverForgets",

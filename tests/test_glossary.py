@@ -1,0 +1,118 @@
+"""Every term that is linked has an entry, and every entry, question and bug leads somewhere."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from app import asked, glossary
+from app.blocks import parse
+from app.lab import lesson_places
+from app.lessons import load_lessons
+from app.pages import build, lessons_that_use
+from app.paths import CONTENT
+from app.prose import TERM, render, short, terms
+from figures.bug_trace import N_BUGS, outcomes
+from model.bugs.catalogue import BUGS
+
+FILES = sorted(path for path in CONTENT.glob("*.md") if path.name != "README.md")
+LESSONS = {lesson.slug: lesson for lesson in load_lessons()}
+FIRST = "the-cache-step-by-step"
+FEWEST_TERMS, MOST_SENTENCES, ASKED = 45, 3, 20
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_every_term_that_is_linked_has_an_entry(path: Path):
+    linked = terms(render(path.read_text(encoding="utf-8").split("---\n", 2)[2]))
+    assert sorted(set(linked) - set(glossary.entries())) == []
+
+
+def test_a_linked_term_tells_its_meaning_where_it_stands():
+    entry = glossary.entries()["key"]
+    assert f'data-tip="Key: {entry.text}"' in render("A [[key]], two [[keys|key]].")
+
+
+def test_entries_are_short_and_told_apart():
+    entries = glossary.entries()
+    assert len(entries) >= FEWEST_TERMS
+    for slug, entry in entries.items():
+        sentences = re.findall(r"[.?!](?=\s|$)", entry.text)
+        assert 1 <= len(sentences) <= MOST_SENTENCES, slug
+        assert entry.text.endswith("."), slug
+    assert len({entry.text for entry in entries.values()}) == len(entries)
+
+
+def test_every_entry_is_on_the_page_with_the_lessons_that_use_it():
+    body = build("/glossary").body
+    assert all(f'id="{slug}"' in body for slug in glossary.entries())
+    for uses in lessons_that_use().values():
+        assert all(f'href="{use["path"]}"' in body for use in uses)
+
+
+def test_lesson_1_links_the_terms_it_introduces_once_each():
+    linked = [slug for step in LESSONS[FIRST].steps for slug in terms(step.html)]
+    assert len(set(linked)) == len(linked)
+    needed = {"decoder", "causal-mask", "key", "value", "query", "kv-cache", "prefill", "logits"}
+    assert needed <= set(linked)
+
+
+def test_no_term_is_written_with_a_bracket_that_is_no_link():
+    for path in FILES:
+        text = path.read_text(encoding="utf-8")
+        assert text.count("[[") == len(TERM.findall(text)), path.name
+
+
+def test_twenty_questions_are_answered_where_they_arise():
+    answers = asked.answers()
+    assert len(answers) == ASKED == len({one["id"] for one in answers})
+    body = build("/questions").body
+    for one in answers:
+        assert f'id="{one["id"]}"' in body
+        assert one["named"]
+        assert_places_exist(one["named"])
+
+
+def assert_places_exist(named: list[str]) -> None:
+    """A lesson that is here has the step; a lesson still to come has no steps to name."""
+    missing = [n for n in named if n.partition("#")[0] in LESSONS and n not in lesson_places()]
+    assert missing == []
+
+
+def test_every_question_of_every_lesson_is_asked_again_under_a_name_of_its_own():
+    shown = list(asked.mixed())
+    assert len(shown) == sum(len(lesson.questions) for lesson in LESSONS.values())
+    ids = [one["question"].id for one in shown]
+    assert len(set(ids)) == len(ids)
+    assert not set(ids) & {one["id"] for one in asked.answers()}
+
+
+def test_every_bug_is_on_its_page_with_both_sources_and_its_numbers():
+    body = build("/break-it").body
+    assert len(BUGS) == N_BUGS == len(outcomes())
+    for name, bug in BUGS.items():
+        assert f'id="{name}"' in body
+        assert bug.source in body
+        assert bug.caught_by in body
+    assert body.count('<figure class="code wrong">') == N_BUGS
+
+
+def test_bugs_and_lessons_point_at_each_other():
+    assert_places_exist([bug.step for bug in BUGS.values()])
+    text = (CONTENT / "10-the-cache-step-by-step.md").read_text(encoding="utf-8")
+    linked = set(re.findall(r"/break-it#([a-z0-9-]+)", text))
+    assert linked <= set(BUGS)
+    first = {name for name, bug in BUGS.items() if bug.step.startswith(FIRST)}
+    assert linked == first - {"shared-offset"}  # too fine a point for a first lesson
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(12, "12"), (8192, "8,192"), (0.0, "0"), (1.25, "1.25"), (2e-16, "2.0 · 10^−16"), ("a", "a")],
+)
+def test_measured_numbers_are_short(number: float | str, text: str):
+    assert short(number) == text
+
+
+def test_a_content_file_of_questions_parses_to_nothing_else():
+    root = parse((CONTENT / asked.FILE).read_text(encoding="utf-8"), asked.FILE)
+    assert {block.kind for block in root.blocks} == {"asked"}
