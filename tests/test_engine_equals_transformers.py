@@ -11,6 +11,7 @@ from model.engine.batch import PADS, Pad, last_rows, write_batch
 from model.engine.build import random_checkpoint
 from model.engine.config import EngineConfig
 from model.engine.generate import Options
+from model.engine.graphed import Graphed
 from model.engine.keeping import Keeping
 from model.engine.layers import Linear
 from model.engine.model import LanguageModel
@@ -92,6 +93,11 @@ def test_any_chunks_give_the_same_logits_as_one_pass(sizes: list[int]):
 
 def test_forgetting_everything_gives_the_same_logits():
     assert (fed_in_parts(Forgetful(SMALL), TEXT, [9, 1, 1]) - WHOLE).abs().max() <= EXACT
+
+
+@pytest.mark.parametrize("sizes", [[20] + [1] * 39, [1] * 59], ids=len)
+def test_a_step_of_fixed_shape_gives_the_same_logits(sizes: list[int]):
+    assert (fed_in_parts(Graphed(SMALL, N_TOKENS), TEXT, sizes) - WHOLE).abs().max() <= EXACT
 
 
 @given(kept=st.integers(0, 40), wrong=st.integers(1, 19))

@@ -64,7 +64,7 @@ def test_smollm2_has_the_logits_and_the_greedy_text_of_transformers(checkpoint: 
         cache = DynamicCache(config=theirs.config)
         fed, expected = torch.tensor([prompt]), []
         for _ in range(N_NEW):
-            scores = theirs(fed, past_key_values=cache, logits_to_keep=1).logits[:, -1]
+            scores = theirs(fed, cache=cache, logits_to_keep=1).logits[:, -1]
             fed = scores.argmax(dim=-1, keepdim=True)
             expected.append(int(fed))
         text = torch.tensor([[*prompt, *written]])[:, :100]
