@@ -180,6 +180,63 @@ SPELLINGS: dict[str, tuple[dict[str, Any], int]] = {
         },
         139_264,
     ),
+    "qwen 1, two lengths": (
+        {
+            "model_type": "qwen",
+            "num_hidden_layers": 32,
+            "num_attention_heads": 32,
+            "hidden_size": 4096,
+            "kv_channels": 128,
+            "seq_length": 8192,
+            "max_position_embeddings": 32768,
+        },
+        524_288,
+    ),
+    "kimi linear, layers counted from one": (
+        {
+            "model_type": "kimi_linear",
+            "num_hidden_layers": 27,
+            "num_attention_heads": 32,
+            "kv_lora_rank": 512,
+            "qk_rope_head_dim": 64,
+            "qk_nope_head_dim": 128,
+            "v_head_dim": 128,
+            "head_dim": 72,
+            "linear_attn_config": {
+                "full_attn_layers": [4, 8, 12, 16, 20, 24, 27],
+                "kda_layers": [i for i in range(1, 27) if i % 4],
+                "head_dim": 128,
+                "num_heads": 32,
+                "short_conv_kernel_size": 4,
+            },
+        },
+        8_064,
+    ),
+    "glm 5.2, an indexer in every fourth": (
+        {
+            "model_type": "glm_moe_dsa",
+            "num_hidden_layers": 78,
+            "num_attention_heads": 64,
+            "kv_lora_rank": 512,
+            "qk_rope_head_dim": 64,
+            "head_dim": 64,
+            "index_head_dim": 128,
+            "index_topk_freq": 4,
+        },
+        95_232,
+    ),
+    "deepseek v4, a prediction layer listed": (
+        {
+            "model_type": "deepseek_v4",
+            "num_hidden_layers": 3,
+            "num_attention_heads": 64,
+            "head_dim": 512,
+            "sliding_window": 128,
+            "index_head_dim": 128,
+            "compress_ratios": [0, 4, 128, 4],
+        },
+        2 * (3 * 512 + (512 + 128) // 4 + 512 // 128),
+    ),
     "olmo, original names": (
         {
             "model_type": "hf_olmo",

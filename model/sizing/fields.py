@@ -63,6 +63,9 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "multi_query": ("multi_query_attention",),
 }
 
+MUST_AGREE = {"num_hidden_layers", "num_attention_heads", "num_key_value_heads", "hidden_size"}
+"""Sizes that a file must not give twice and differently; of others the first name counts."""
+
 LIMITS: Mapping[str, int] = {
     "num_hidden_layers": 4096,
     "max_position_embeddings": 2**40,
@@ -106,7 +109,7 @@ class Fields:
         if first is None:
             return None
         for other, value in found.items():
-            if name in ALIASES and value != found[first] and as_count(value) is not None:
+            if name in MUST_AGREE and value != found[first] and as_count(value) is not None:
                 raise BadInput(
                     f"{first} is {_show(found[first])} and {other} is {_show(value)}: "
                     "they name the same thing, keep one"

@@ -121,6 +121,10 @@ DECODERS: dict[str, tuple[str, dict[str, Any]]] = {
     "phi3": ("phi3", base(sliding_window=8)),
     "phi": ("phi", base()),
     "phimoe": ("phimoe", base(num_local_experts=4)),
+    "phimoe, biased": (
+        "phimoe",
+        base(num_local_experts=4, attention_bias=True, lm_head_bias=True),
+    ),
     "starcoder2": ("starcoder2", base(sliding_window=8)),
     "stablelm": ("stablelm", base()),
     "olmo": ("olmo", base()),

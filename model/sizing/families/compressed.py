@@ -72,8 +72,7 @@ def v4_ratios(fields: Fields) -> list[int]:
     n_layers = layer_count(fields)
     given = fields.numbers("compress_ratios")
     if given is not None and fields.words("layer_types") is None:
-        extra = whole(fields.given("num_nextn_predict_layers") or 0, "mtp", least=0)
-        if len(given) not in (n_layers, n_layers + extra):
+        if len(given) < n_layers:  # more are those of prediction layers
             raise BadInput(
                 f"compress_ratios lists {len(given):,} layers, num_hidden_layers is {n_layers:,}"
             )
@@ -129,4 +128,8 @@ def v41(fields: Fields) -> list[Layer]:
     return layers
 
 
-FAMILIES: Mapping[str, Family] = {"deepseek_v4": v4, "deepseek_v41": v41}
+FAMILIES: Mapping[str, Family] = {
+    "deepseek_v4": v4,
+    "deepseek_v41": v41,
+    "deepseek_v4_1": v41,
+}

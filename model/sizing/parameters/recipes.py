@@ -69,6 +69,16 @@ def phi(fields: Fields) -> Recipe:
     )  # fmt: skip
 
 
+def phimoe(fields: Fields) -> Recipe:
+    return Recipe(
+        norm_numbers=2,
+        qkv_bias="attention_bias",
+        out_bias="attention_bias",
+        experts=ALL_EXPERTS,
+        head_bias=fields.flag("lm_head_bias"),
+    )
+
+
 def stablelm(fields: Fields) -> Recipe:
     norms = 1 if fields.flag("use_parallel_residual") else 2
     return Recipe(norms=norms, norm_numbers=2, qkv_bias="use_qkv_bias")
@@ -156,10 +166,6 @@ RECIPES: Mapping[str, Recipe] = {
     ),
     "mixtral": Recipe(experts=ALL_EXPERTS),
     "minimax_m2": Recipe(qk_norm="wide", experts=ALL_EXPERTS),
-    "phimoe": Recipe(
-        norm_numbers=2, qkv_bias="attention_bias", out_bias="attention_bias", experts=ALL_EXPERTS,
-        head_bias=False,
-    ),
     "olmo": Recipe(
         norms=0, end_norms=0, qkv_bias="attention_bias", out_bias="attention_bias"
     ),
@@ -286,6 +292,7 @@ CHOSEN = {
     "gpt_neox": gpt_neox,
     "granitemoeshared": granite_moe_shared,
     "phi": phi,
+    "phimoe": phimoe,
     "seed_oss": seed_oss,
     "stablelm": stablelm,
     "starcoder2": starcoder2,
