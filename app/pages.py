@@ -8,7 +8,7 @@ from typing import Any
 
 from bokeh.embed import json_item
 
-from app import asked, calculator, glossary, lab, prose
+from app import asked, calculator, glossary, lab, prose, real_model
 from app.blocks import Block, parse
 from app.figure_specs import scripts, specs
 from app.lessons import Lesson, load_lessons
@@ -29,6 +29,7 @@ PART_OF = {
     "mla": "latent",
     "quantised": "stored",
     "pattern-words": "patterns",
+    "online-softmax": "online",
 }
 
 
@@ -56,6 +57,7 @@ def navigation() -> tuple[dict[str, str], ...]:
 # Pages of their own after the lessons: address, and the content file that names them.
 TOOLS = {
     "/calculator": "calculator.md",
+    "/model": "model.md",
     "/break-it": "break-it.md",
     "/questions": asked.FILE,
     "/glossary": glossary.FILE,
@@ -91,6 +93,7 @@ def pages() -> dict[str, Callable[[], Page]]:
     lessons = {lesson.path: _lesson_builder(lesson) for lesson in load_lessons()}
     tools = {
         "/calculator": cache(_calculator),
+        "/model": cache(_model),
         "/break-it": cache(_break_it),
         "/questions": cache(_questions),
         "/glossary": cache(_glossary),
@@ -139,6 +142,23 @@ def _calculator() -> Page:
     )
     summary = _front("calculator.md")["summary"]
     return Page(path, words["title"], summary, html, tuple(scripts((), "calculator")))
+
+
+def _model() -> Page:
+    words, path = _words("model.md"), "/model"
+    html = _render(
+        "model.html",
+        path,
+        (),
+        words=words,
+        installed=real_model.installed(),
+        how=real_model.HOW_TO_GET_IT,
+        formats=real_model.FORMATS,
+        limits={"cached": real_model.MAX_TOKENS, "uncached": real_model.MAX_TOKENS_UNCACHED},
+        prompt="A key-value cache is",
+    )
+    summary = _front("model.md")["summary"]
+    return Page(path, words["title"], summary, html, tuple(scripts((), "model")))
 
 
 def _break_it() -> Page:

@@ -4,8 +4,10 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from app import variant_runs
+from app import deeper_runs, variant_runs
 from app.calculator import MAX_FORM_CHARS, calculate
+from app.machine import machine
+from app.real_model import MAX_PROMPT_CHARS, model_part
 from figures.recording import extras, payload, shown
 from model.toy.compare import compare
 from model.toy.config import ToyConfig
@@ -75,11 +77,20 @@ PARTS: dict[str, Callable[[str], dict[str, Any]]] = {
     "latent": of_run(variant_runs.latent),
     "stored": of_run(variant_runs.stored),
     "patterns": patterns_of,
+    "online": of_run(deeper_runs.online),
+    "choice": lambda asked: deeper_runs.choice(asked, trace_of),
+    "machine": machine,
     "size": calculate,
 }
-LONGER = {"size": MAX_FORM_CHARS}  # parts whose text is not a sentence
+LONGER = {"size": MAX_FORM_CHARS, "choice": deeper_runs.MAX_CHOICE_CHARS}  # parts whose text is not a sentence
 
 
-def part_of(part: str, text: str) -> dict[str, Any]:
+# Parts that belong to one reader, who is told apart by a name nobody else can guess.
+PERSONAL: dict[str, Callable[[str, str], dict[str, Any]]] = {"model": model_part}
+LONGER |= {"model": MAX_PROMPT_CHARS * 2}
+
+
+def part_of(part: str, text: str, owner: str) -> dict[str, Any]:
     """Answer one question of the wire, its text cut to what the part may read."""
-    return PARTS[part](text[: LONGER.get(part, MAX_CHARS)])
+    text = text[: LONGER.get(part, MAX_CHARS)]
+    return PERSONAL[part](text, owner) if part in PERSONAL else PARTS[part](text)
