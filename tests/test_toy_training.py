@@ -45,7 +45,7 @@ def test_the_seeds_do_not_touch_each_other():
 def test_training_lowers_the_loss():
     losses = []
     train(
-        CONFIG, Recipe(n_steps=60, n_pairs=2000, warm_up=10), lambda _s, loss: losses.append(loss)
+        CONFIG, Recipe(n_steps=40, n_pairs=1000, warm_up=10), lambda _s, loss: losses.append(loss)
     )
     assert sum(losses[-10:]) < 0.9 * sum(losses[:10])
 
@@ -90,3 +90,16 @@ def test_each_seeds_gradient_is_clipped_alone():
     gradient = torch.tensor([[3.0, 4.0], [0.3, 0.4]])
     clip_rows(gradient, 1.0)
     assert torch.allclose(gradient, torch.tensor([[0.6, 0.8], [0.3, 0.4]]), atol=1e-5)
+
+
+def test_a_second_course_starts_where_the_first_ended():
+    first = trained()
+    second = train(
+        CONFIG,
+        Recipe(n_steps=0, n_pairs=400, seeds=(1,)),
+        lambda _step, _loss: None,
+        before=first,
+    )
+    assert torch.equal(second.flat[0], first.flat[1])
+    for name, tensor in second.weights(0).items():
+        assert torch.equal(tensor, first.weights(1)[name])

@@ -5,11 +5,12 @@ The MD5 of a sentence, its slots renumbered, decides: 5 % are for choosing betwe
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from hashlib import md5
 from typing import Literal, NamedTuple
 
 from model.toy.lexicon import NOUNS, slot
-from model.toy.sentences import UNKNOWN, Sampler
+from model.toy.sentences import PLAIN, UNKNOWN, Sampler, Style
 from model.toy.teacher import translate
 
 Split = Literal["training", "validation", "test"]
@@ -56,16 +57,38 @@ KINDS: dict[str, Callable[[Sampler], list[str]]] = {
     "salad": Sampler.salad,
     "all unknown": Sampler.all_unknown,
 }
-MIX = {"grammar": 0.36, "long": 0.24, "unknown": 0.18}
-MIX |= {"damaged": 0.09, "salad": 0.10, "all unknown": 0.03}
+MEASURED = tuple(kind for kind in KINDS if kind != "long")  # the long ones are grammar, too
+Mix = tuple[tuple[str, float], ...]
+MIX: Mix = (
+    ("grammar", 0.36),
+    ("long", 0.24),
+    ("unknown", 0.18),
+    ("damaged", 0.09),
+    ("salad", 0.10),
+    ("all unknown", 0.03),
+)
 
 
-def draw(sampler: Sampler, kind: str) -> Pair:
-    """Draw a sentence of a kind, with random slots, and the teacher's French for it."""
+@dataclass(frozen=True, kw_only=True)
+class Course:
+    """What is practised: the shares of the kinds of sentence, and what they dwell on."""
+
+    mix: Mix = MIX
+    style: Style = PLAIN
+
+
+EVERYDAY = Course()
+
+
+def draw(sampler: Sampler, kind: str) -> tuple[str, ...]:
+    """Draw an English sentence of a kind, with random slots."""
     words: list[str] = []
     while not fits(kind, words, sampler.max_words):
         words = KINDS[kind](sampler)
-    english = slotted(words, sampler)
+    return slotted(words, sampler)
+
+
+def with_french(english: tuple[str, ...]) -> Pair:
     return Pair(english, tuple(translate(english)))
 
 
@@ -94,16 +117,18 @@ def slotted(words: list[str], sampler: Sampler) -> tuple[str, ...]:
     return tuple(numbered)
 
 
-def draw_training(n_pairs: int, *, seed: int, max_words: int) -> Iterator[Pair]:
-    """Draw pairs of the training mix; none whose English is in the validation or test set."""
-    sampler = Sampler(seed, max_words)
-    kinds, weights = list(MIX), list(MIX.values())
+def draw_training(
+    n_pairs: int, *, seed: int, max_words: int, course: Course = EVERYDAY
+) -> Iterator[Pair]:
+    """Draw pairs of a course; none whose English is in the validation or test set."""
+    sampler = Sampler(seed, max_words, course.style)
+    kinds, weights = zip(*course.mix, strict=True)
     drawn = 0
     while drawn < n_pairs:
-        pair = draw(sampler, sampler.random.choices(kinds, weights)[0])
-        if split_of(pair.english) == "training":
+        english = draw(sampler, sampler.random.choices(kinds, weights)[0])
+        if split_of(english) == "training":
             drawn += 1
-            yield pair
+            yield with_french(english)
 
 
 def draw_held_out(
@@ -117,10 +142,10 @@ def draw_held_out(
     sampler = Sampler(seed, max_words)
     found: dict[tuple[str, ...], None] = {}
     while len(found) < n_pairs:
-        english = draw(sampler, kind).english
+        english = draw(sampler, kind)
         if kind != "all unknown":
             english = canonical(english)
             if split_of(english) != split:
                 continue
         found.setdefault(english)
-    return [Pair(english, tuple(translate(english))) for english in found]
+    return [with_french(english) for english in found]

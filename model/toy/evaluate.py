@@ -18,7 +18,7 @@ from torch import Tensor
 from model.toy.arithmetic import Blas
 from model.toy.cache import Forgetful
 from model.toy.config import ToyConfig
-from model.toy.datasets import KINDS, Pair, Split, draw_held_out
+from model.toy.datasets import MEASURED, Pair, Split, draw_held_out
 from model.toy.decode import following
 from model.toy.lexicon import NOUNS, is_slot
 from model.toy.network import Decoded, Network
@@ -150,11 +150,7 @@ def share(marks: list[bool]) -> float:
 
 def evaluate(network: Network, split: Split, n: int) -> dict[str, Any]:
     """Exact match for every kind of sentence of one held-out set, and the best aligning head."""
-    marks = {
-        kind: mark(network, held_out(network.config, kind, split, n))
-        for kind in KINDS
-        if kind != "long"  # sentences of the grammar, too
-    }
+    marks = {kind: mark(network, held_out(network.config, kind, split, n)) for kind in MEASURED}
     alignment = marks["grammar"].alignment
     best = max(range(len(alignment)), key=alignment.__getitem__)
     return {

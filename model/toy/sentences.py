@@ -4,6 +4,7 @@
 
 import random
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from model.toy.lexicon import (
     ADJECTIVES,
@@ -26,7 +27,6 @@ BEFORE = [word for word, adjective in ADJECTIVES.items() if adjective.before_nou
 AFTER = [word for word, adjective in ADJECTIVES.items() if not adjective.before_noun]
 FEMININE = {word for word, noun in NOUNS.items() if noun.gender == "f"}
 TRANSITIVE = [base for base, verb in VERBS.items() if verb.takes_object]
-COMMON = [*TRANSITIVE, "have", "like", "love"]  # what people write most, and what elides
 INTRANSITIVE = [base for base, verb in VERBS.items() if not verb.takes_object]
 OPENERS = ["hello", "yes", "no", "thanks"]
 CLOSERS = ["here", "today", "now", "too"]
@@ -34,12 +34,26 @@ Pattern = Callable[[], list[str]]
 CONTENT = {*NOUNS, *ADJECTIVES, *VERBS, *BASE_OF}  # what an unknown word may stand for
 
 
+@dataclass(frozen=True, kw_only=True)
+class Style:
+    """What the sentences dwell on."""
+
+    very: float = 0.0  # share of noun phrases with adjectives that start with "very"
+    negated: float = 0.25  # share of predicates
+    favourites: tuple[str, ...] = ("have", "like", "love")  # drawn twice as often: they elide
+
+
+PLAIN = Style()
+
+
 class Sampler:
     """Draws English sentences; the same seed draws the same sentences."""
 
-    def __init__(self, seed: int, max_words: int) -> None:
+    def __init__(self, seed: int, max_words: int, style: Style = PLAIN) -> None:
         self.random = random.Random(seed)  # noqa: S311
         self.max_words = max_words
+        self.style = style
+        self.verbs = [*TRANSITIVE, *style.favourites]
 
     def chance(self, probability: float) -> bool:
         return self.random.random() < probability
@@ -59,6 +73,8 @@ class Sampler:
             adjectives = [self.any_of(AFTER)]
         else:
             adjectives = [self.any_of(BEFORE), self.any_of(AFTER)]
+        if self.style.very and adjectives and self.chance(self.style.very):
+            adjectives = ["very", *adjectives]
         phrase = [*adjectives, self.any_of(list(NOUNS))]
         if self.chance(0.04):
             return phrase
@@ -94,8 +110,8 @@ class Sampler:
             return self.being(be)
         if shape < 0.31:
             return ["sat", *(["here"] if self.chance(0.15) else self.place())]
-        base = self.any_of(COMMON if shape < 0.80 else INTRANSITIVE)
-        words = self.negated(base, be) if self.chance(0.25) else [form_of(base, be)]
+        base = self.any_of(self.verbs if shape < 0.80 else INTRANSITIVE)
+        words = self.negated(base, be) if self.chance(self.style.negated) else [form_of(base, be)]
         if base in TRANSITIVE:
             words += self.object()
         end = self.random.random()
@@ -142,7 +158,7 @@ class Sampler:
 
     def question(self) -> list[str]:
         words, be = self.subject()
-        base = self.any_of(COMMON)
+        base = self.any_of(self.verbs)
         asking = ["where"] if self.chance(0.1) else []
         do = "does" if be == "is" else "do"
         return [*asking, do, *words, base, *self.object(), "?"]
@@ -164,7 +180,7 @@ class Sampler:
     def everyday(self) -> list[str]:
         """Imitate what people type first: the patterns of the page's own examples."""
         pronoun = self.any_of(list(SUBJECTS))
-        be, verb = be_form(pronoun), self.any_of(COMMON)
+        be, verb = be_form(pronoun), self.any_of(self.verbs)
         patterns: list[Pattern] = [
             lambda: [pronoun, form_of(verb, be), self.any_of(list(OBJECTS))],
             lambda: [pronoun, *self.negated(verb, be), self.any_of(list(OBJECTS))],

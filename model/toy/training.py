@@ -20,7 +20,8 @@ from model.toy.arithmetic import Arithmetic, Blas
 from model.toy.cache import Forgetful
 from model.toy.config import ToyConfig
 from model.toy.data import ABSENT, Batch, Group, batches, group_by_length
-from model.toy.datasets import draw_training
+from model.toy.datasets import EVERYDAY, Course, draw_training
+from model.toy.initial import Bound, by_projection
 from model.toy.masks import Mask
 from model.toy.network import Network, sinusoids
 from model.toy.parameters import Parameters, Shapes, assemble, shapes
@@ -30,7 +31,7 @@ from model.toy.weights import Weights
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """How the shipped weights were made."""
+    """One course of training: how long, how fast, on what."""
 
     n_steps: int = 30_000
     batch_size: int = 64
@@ -42,6 +43,8 @@ class Recipe:
     clip: float = 1.0
     seeds: tuple[int, ...] = (0, 1)
     data_seed: int = 1
+    course: Course = EVERYDAY
+    bound: Bound = by_projection
 
     def rate(self, step: int) -> float:
         cosine = 0.5 * (1 + math.cos(math.pi * step / self.n_steps))
@@ -85,9 +88,14 @@ class Trainee:
     """The parameters of all seeds in one flat tensor, with named views into it."""
 
     def __init__(
-        self, config: ToyConfig, seeds: tuple[int, ...], design: Design = STANDARD
+        self,
+        config: ToyConfig,
+        seeds: tuple[int, ...],
+        design: Design = STANDARD,
+        bound: Bound = by_projection,
     ) -> None:
         self.config = config
+        self.seeds = seeds
         self.design = design
         self.shapes = design.shapes(config)
         n_numbers = sum(math.prod(shape) for shape in self.shapes.values())
@@ -102,7 +110,7 @@ class Trainee:
             self.named[name].grad = self._view(self.gradient, start, end, shape)
             start = end
         for row, seed in enumerate(seeds):
-            self._initialise(row, torch.Generator().manual_seed(seed))
+            self._initialise(row, torch.Generator().manual_seed(seed), bound)
 
     def _view(self, flat: Tensor, start: int, end: int, shape: tuple[int, ...]) -> Tensor:
         rows = flat.detach()[:, start:end]
@@ -110,8 +118,8 @@ class Trainee:
             return rows[:, None, None, :]
         return rows.unflatten(1, shape)
 
-    def _initialise(self, row: int, generator: torch.Generator) -> None:
-        for name, shape in self.shapes.items():
+    def _initialise(self, row: int, generator: torch.Generator, bound: Bound) -> None:
+        for name in self.shapes:
             target = self.named[name].detach()[row]
             if "gain" in name:
                 target.fill_(1.0)
@@ -119,12 +127,14 @@ class Trainee:
                 target.zero_()
             elif name in {"english", "french", "unembed"}:
                 target.normal_(std=self.config.d_model**-0.5, generator=generator)
-            elif "widen" in name or "narrow" in name or len(shape) == 1:
-                bound = fan_in(name, self.shapes) ** -0.5
-                target.uniform_(-bound, bound, generator=generator)
-            else:  # projections of attention, each d_model by d_model (Glorot and Bengio 2010)
-                bound = math.sqrt(6 / (2 * self.config.d_model))
-                target.uniform_(-bound, bound, generator=generator)
+            elif bound(name, self.shapes):
+                limit = bound(name, self.shapes)
+                target.uniform_(-limit, limit, generator=generator)
+
+    @torch.no_grad()
+    def continue_from(self, before: "Trainee") -> None:
+        """Start where the same seeds ended another course."""
+        self.flat.copy_(before.flat[[before.seeds.index(seed) for seed in self.seeds]])
 
     def network(self) -> Network:
         positions = sinusoids(self.config, self.config.max_written + 2).float()
@@ -136,11 +146,6 @@ class Trainee:
             name: self.named[name].detach()[row].reshape(shape).double().clone()
             for name, shape in self.shapes.items()
         }
-
-
-def fan_in(name: str, shapes_by_name: Shapes) -> int:
-    """Numbers summed for each output of a matrix, or of the matrix a bias belongs to."""
-    return shapes_by_name[name.removesuffix("_bias")][0]
 
 
 def loss_of(network: Network, batch: Batch, mask: Mask) -> Tensor:
@@ -177,17 +182,27 @@ def backward(loss: Tensor) -> None:
 @cache
 def material(recipe: Recipe, max_words: int) -> dict[int, Group]:
     """Draw the training pairs of a recipe, once for all that are trained on them."""
-    pairs = draw_training(recipe.n_pairs, seed=recipe.data_seed, max_words=max_words)
+    pairs = draw_training(
+        recipe.n_pairs, seed=recipe.data_seed, max_words=max_words, course=recipe.course
+    )
     return group_by_length(pairs, vocabularies(ToyConfig(max_words=max_words)))
 
 
 Watch = Callable[[int, float], None]
 
 
-def train(config: ToyConfig, recipe: Recipe, watch: Watch, design: Design = STANDARD) -> Trainee:
-    """Train all seeds of a recipe on the same batches."""
+def train(
+    config: ToyConfig,
+    recipe: Recipe,
+    watch: Watch,
+    design: Design = STANDARD,
+    before: Trainee | None = None,
+) -> Trainee:
+    """Train all seeds of a recipe on the same batches, from the start or from where they were."""
     groups = material(recipe, config.max_words)
-    trainee = Trainee(config, recipe.seeds, design)
+    trainee = Trainee(config, recipe.seeds, design, recipe.bound)
+    if before is not None:
+        trainee.continue_from(before)
     network = trainee.network()
     optimiser = torch.optim.Adam([trainee.flat], betas=recipe.betas, fused=True)
     endless = batches(groups, recipe.batch_size, recipe.data_seed)
