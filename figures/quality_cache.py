@@ -24,8 +24,8 @@ class QualityCache(Figure):
     title = "Exactly right, against numbers kept"
     description = (
         "A dot for each of three seeds of each variant: across, the numbers a word leaves in the "
-        "cache; up, the share of unseen test sentences translated exactly. A bar marks each "
-        "variant's median."
+        "cache, equal ones side by side; up, the share of unseen test sentences translated "
+        "exactly. A bar marks each variant's median."
     )
     sources = ("model.toy.variants.catalogue:Variant", "model.toy.variants.train:measure")
 
@@ -39,10 +39,10 @@ class QualityCache(Figure):
     def plot(cls) -> figure:
         """The chart; the browser refills the sources called seeds, medians and picked."""
         chart = figure(
-            x_axis_label="numbers a word leaves in the cache (equal ones drawn side by side)",
+            x_axis_label="numbers a word leaves in the cache",
             y_axis_label="exactly right",
-            y_range=Range1d(0, 1),
-            x_range=Range1d(0, 36),
+            y_range=Range1d(start=0, end=1),
+            x_range=Range1d(start=0, end=36),
             height=380,
             sizing_mode="stretch_width",
             tools="",

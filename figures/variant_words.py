@@ -47,6 +47,7 @@ def listed() -> list[dict[str, Any]]:
         {
             "name": name,
             "label": variant.label,
+            "short": variant.short,
             "says": variant.says,
             "numbers": variant.numbers_per_token,
             "most_words": variant.most_words,

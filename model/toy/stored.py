@@ -7,6 +7,7 @@ numbers and a KIVI group 4 words: the scales weigh more here than in a head of 1
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -87,6 +88,14 @@ class StoredNetwork(Network):
         return [self.make(room) for _ in range(config.n_layers)]
 
 
+class CodeArrays(NamedTuple):
+    """`Codes` of all layers."""
+
+    units: Float[np.ndarray, "layers kv_heads seen d_head"]
+    scale: Float[np.ndarray, "layers kv_heads seen d_head"]
+    zero: Float[np.ndarray, "layers kv_heads seen d_head"]
+
+
 @dataclass(frozen=True)
 class Stored:
     """One run's rows as a store gives them back, and the same words written from that store.
@@ -96,7 +105,7 @@ class Stored:
 
     k: Float[np.ndarray, "layers kv_heads seen d_head"]
     v: Float[np.ndarray, "layers kv_heads seen d_head"]
-    codes: tuple[Codes, Codes]
+    codes: tuple[CodeArrays, CodeArrays]
     logits_moved: Float[np.ndarray, " steps"]
     likeliest: tuple[str, ...]  # what it would have written at each step
     cache_bytes: int  # held, scales included
@@ -127,9 +136,9 @@ def stacked(tensors: Sequence[Tensor]) -> np.ndarray:
     return np.stack([tensor.numpy() for tensor in tensors])
 
 
-def joined(layers: Sequence[Codes]) -> Codes:
+def joined(layers: Sequence[Codes]) -> CodeArrays:
     """Stack the layers' codes."""
-    return Codes(*(torch.stack(parts) for parts in zip(*layers, strict=True)))
+    return CodeArrays(*(stacked(parts) for parts in zip(*layers, strict=True)))
 
 
 def filled(make: MakeStorage, k: Tensor, v: Tensor) -> Storage:

@@ -27,23 +27,25 @@ kv.figure("grouping-work", (() => {
     const marks = []
     const labelW = Math.min(110, w * 0.26)
     const valueW = 82
-    const barH = 18
-    const blockH = heads.length * (barH + 4) + 28
-    rows.forEach((row, i) => {
+    const narrow = w < 480
+    const barH = narrow ? 12 : 18
+    const head = narrow ? 18 : 22
+    const blockH = heads.length * (barH + (narrow ? 2 : 4)) + head + (narrow ? 4 : 6)
+    rows.filter((row) => !narrow || row.name !== "read in one step").forEach((row, i, shown) => {
       const y = i * blockH
       const most = Math.max(...row.values)
       const same = row.values.every((x) => x === row.values[0])
       marks.push(kit.label(`t${i}`, 0, y + 14, row.name, { cls: "title" }))
       marks.push(kit.label(`s${i}`, w, y + 14, same ? "the same" : `down to ${kit.percent(row.values[heads.length - 1] / row.values[0], 0)}`, { anchor: "end", cls: same ? "bad" : "good" }))
       heads.forEach((n, j) => {
-        const by = y + 22 + j * (barH + 4)
+        const by = y + head + j * (barH + (narrow ? 2 : 4))
         const value = row.values[j]
-        marks.push(kit.label(`l${i}.${j}`, labelW - 8, by + 13, `${n} kv head${n === 1 ? "" : "s"}`, { anchor: "end", cls: "quiet", max: labelW }))
-        marks.push(kit.bar(`b${i}.${j}`, labelW, by, Math.max(1, (w - labelW - valueW - 6) * (value / most)), barH, i < rows.length - 2 ? "key" : "query", { state: "now" }))
+        marks.push(kit.label(`l${i}.${j}`, labelW - 8, by + barH / 2 + 4, `${n} kv head${n === 1 ? "" : "s"}`, { anchor: "end", cls: "quiet", max: labelW }))
+        marks.push(kit.bar(`b${i}.${j}`, labelW, by, Math.max(1, (w - labelW - valueW - 6) * (value / most)), barH, i < shown.length - 2 ? "key" : "query", { state: "now" }))
         marks.push(kit.cell(`v${i}.${j}`, w - valueW, by - 1, valueW, barH + 2, row.say(value), "number", "plain", { tip: () => [`${row.name}, ${n} of ${of} heads: ${row.say(value)}`, `${row.how(n)} = ${kit.whole(value)}`] }))
       })
     })
-    return { marks, w, h: rows.length * blockH - 6 }
+    return { marks, w, h: marks.filter((m) => m.type === "label" && m.cls === "title").length * blockH }
   }
   const status = (ctx) => {
     const { heads, rows } = rowsOf(ctx)

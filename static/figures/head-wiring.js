@@ -9,6 +9,7 @@ kv.figure("head-wiring", (() => {
   const draw = (ctx) => {
     const { run, p, w, kit } = ctx
     const n = run.fed.length
+    const at = w < 480 ? { query: 0, box: 19, kv: 40, rows: 64, room: 126 } : { query: 4, box: 28, kv: 98, rows: 132, room: 270 }
     const labelW = Math.min(84, w * 0.18)
     const column = (w - labelW) / p.kv_heads
     const cellW = Math.min(46, (column - 14) / 4)
@@ -16,26 +17,26 @@ kv.figure("head-wiring", (() => {
     const centre = (head) => labelW + column * (head + 0.5)
     const boxW = Math.min(64, (w - labelW) / HEADS - 8)
     const queryX = (i) => labelW + ((w - labelW) / HEADS) * (i + 0.5)
-    const marks = [kit.label("q.title", 0, 22, "queries", { cls: "query", max: labelW }), kit.label("kv.title", 0, 116, w > 420 ? "keys, values" : "k and v", { cls: "key", max: labelW })]
+    const marks = [kit.label("q.title", 0, at.query + at.box / 2 + 4, "queries", { cls: "query", max: labelW }), kit.label("kv.title", 0, at.kv + at.box / 2 + 4, w > 420 ? "keys, values" : "k and v", { cls: "key", max: labelW })]
     const reads = readers(ctx)
     const right = ctx.spec.data.reads[p.kv_heads]
     for (let i = 0; i < HEADS; i++) {
       const head = reads[i]
       const wrong = head !== right[i]
-      marks.push(kit.wire(`wire${i}`, `M ${queryX(i)} 32 C ${queryX(i)} 66, ${centre(head)} 66, ${centre(head)} 98`, { role: wrong ? "bad" : "query", state: wrong ? "now dashed" : "now" }))
-      marks.push(kit.cell(`q${i}`, queryX(i) - boxW / 2, 4, boxW, 28, w > 420 ? `query ${i + 1}` : `q${i + 1}`, "query", "now", { tip: () => [`Query head ${i + 1} of ${HEADS}`, `counted from 0: head ${i} reads key-value head ${right[i]} = ⌊${i} / ${HEADS / p.kv_heads}⌋${wrong ? `; dealt out in turn it gets ${head}` : ""}`] }))
+      marks.push(kit.wire(`wire${i}`, `M ${queryX(i)} ${at.query + at.box} C ${queryX(i)} ${at.kv - 8}, ${centre(head)} ${at.query + at.box + 8}, ${centre(head)} ${at.kv}`, { role: wrong ? "bad" : "query", state: wrong ? "now dashed" : "now" }))
+      marks.push(kit.cell(`q${i}`, queryX(i) - boxW / 2, at.query, boxW, at.box, w > 420 ? `query ${i + 1}` : `q${i + 1}`, "query", "now", { tip: () => [`Query head ${i + 1} of ${HEADS}`, `counted from 0: head ${i} reads key-value head ${right[i]} = ⌊${i} / ${HEADS / p.kv_heads}⌋${wrong ? `; dealt out in turn it gets ${head}` : ""}`] }))
     }
-    const top = 132
-    const cellH = Math.max(9, Math.min(20, 270 / n - 2))
+    const top = at.rows
+    const cellH = Math.max(5, Math.min(20, at.room / n - 2))
     for (let head = 0; head < p.kv_heads; head++) {
       const x = centre(head) - blockW / 2
-      marks.push(kit.cell(`kv${head}`, x, 98, blockW - 2, 26, p.kv_heads === 4 && w < 420 ? `kv ${head + 1}` : `key-value head ${head + 1}`, "key", "now", { clip: false }))
+      marks.push(kit.cell(`kv${head}`, x, at.kv, blockW - 2, at.box, p.kv_heads === 4 && w < 420 ? `kv ${head + 1}` : `key-value head ${head + 1}`, "key", "now", { clip: false }))
       for (let row = 0; row < n; row++) for (const [k, kind] of ["k", "v"].entries()) for (let j = 0; j < 2; j++) {
         const value = run.at(`heads.${p.kv_heads}.${kind}`, p.layer, head, row, j)
         marks.push(kit.cell(`${kind}${head}.${row}.${j}`, x + (2 * k + j) * cellW + 2 * k, top + row * (cellH + 2), cellW - 2, cellH, cellW >= 26 && cellH >= 12 ? kit.fix(value, cellW >= 36 ? 2 : 1) : "", kind === "k" ? "key" : "value", "kept", { tip: tip(ctx, kind, head, row, j), value }))
       }
     }
-    for (let row = 0; row < n; row++) marks.push(kit.label(`word${row}`, labelW - 8, top + row * (cellH + 2) + cellH / 2 + 4, run.fed[row], { anchor: "end", max: labelW - 10, cls: cellH < 12 ? "quiet" : "" }))
+    for (let row = 0; row < n; row++) if (cellH >= 8) marks.push(kit.label(`word${row}`, labelW - 8, top + row * (cellH + 2) + cellH / 2 + 4, run.fed[row], { anchor: "end", max: labelW - 10, cls: cellH < 14 ? "quiet" : "" }))
     return { marks, w, h: top + n * (cellH + 2) + 2 }
   }
   const status = (ctx) => {

@@ -13,30 +13,32 @@ kv.figure("layer-wiring", (() => {
     const step = w / n
     const cellW = step - 3
     const x = (layer) => layer * step + 1.5
-    const storeY = 112
+    const at = w < 480 ? { layer: 16, box: 18, store: 56, rows: 90, work: 146, bars: 34 } : { layer: 22, box: 26, store: 112, rows: 168, work: 276, bars: 62 }
+    const storeY = at.store
+    const foot = at.layer + at.box
     const marks = [kit.label("t.layers", 0, 13, w > 480 ? "layers, the lowest on the left" : "layers", { cls: "title" })]
     for (let layer = 0; layer < n; layer++) {
       const owner = scheme.owner_of[layer]
       const owns = owner === layer && layer !== scheme.joint
       const from = x(layer) + cellW / 2
       const to = x(owner) + cellW / 2
-      marks.push(kit.wire(`wire${layer}`, `M ${from} 48 C ${from} 80, ${to} 80, ${to} ${storeY}`, { role: owns ? "key" : "query", state: owns ? "now" : "" }))
-      marks.push(kit.cell(`layer${layer}`, x(layer), 22, cellW, 26, cellW >= 13 ? String(layer + 1) : "", "query", owns ? "now" : "kept", { tip: () => [`Layer ${layer + 1}`, owns ? "projects its own keys and values, and keeps them" : scheme.joint === null ? `brings queries only and reads the store of layer ${owner + 1}` : `brings queries only and reads the one store made of layer ${scheme.joint}'s output`] }))
+      marks.push(kit.wire(`wire${layer}`, `M ${from} ${foot} C ${from} ${storeY - 6}, ${to} ${foot + 6}, ${to} ${storeY}`, { role: owns ? "key" : "query", state: owns ? "now" : "" }))
+      marks.push(kit.cell(`layer${layer}`, x(layer), at.layer, cellW, at.box, cellW >= 13 ? String(layer + 1) : "", "query", owns ? "now" : "kept", { tip: () => [`Layer ${layer + 1}`, owns ? "projects its own keys and values, and keeps them" : scheme.joint === null ? `brings queries only and reads the store of layer ${owner + 1}` : `brings queries only and reads the one store made of layer ${scheme.joint}'s output`] }))
     }
-    scheme.owners.forEach((owner, i) => marks.push(kit.cell(`store${owner}`, x(owner), storeY, cellW, 26, cellW >= 22 ? "K V" : "", "key", "now", { tip: () => [owner === scheme.joint ? `The store of all upper layers, made of layer ${scheme.joint}'s output` : `Store of layer ${owner + 1}`, `holds ${kit.whole(rows[i])} rows at ${kit.whole(tokens)} tokens${rows[i] < tokens ? ", its window" : ""}`] })))
+    scheme.owners.forEach((owner, i) => marks.push(kit.cell(`store${owner}`, x(owner), storeY, cellW, at.box, cellW >= 22 ? "K V" : "", "key", "now", { tip: () => [owner === scheme.joint ? `The store of all upper layers, made of layer ${scheme.joint}'s output` : `Store of layer ${owner + 1}`, `holds ${kit.whole(rows[i])} rows at ${kit.whole(tokens)} tokens${rows[i] < tokens ? ", its window" : ""}`] })))
     const panel = (k, y, title, right, values, places, role, noun) => {
-      const height = 62
+      const height = at.bars
       marks.push(kit.label(`${k}.title`, 0, y, title, { cls: "title" }), kit.label(`${k}.right`, w, y, right, { anchor: "end", cls: "quiet" }))
-      marks.push(kit.wire(`${k}.floor`, `M 0 ${y + 10 + height} L ${w} ${y + 10 + height}`, { state: "quiet" }))
+      marks.push(kit.wire(`${k}.floor`, `M 0 ${y + 8 + height} L ${w} ${y + 8 + height}`, { state: "quiet" }))
       values.forEach((value, i) => {
         const h = Math.max(1.5, height * (value / tokens))
-        marks.push(kit.bar(`${k}.${places[i]}`, x(places[i]), y + 10 + height - h, cellW, h, role, { state: "now", tip: () => [`Layer ${places[i] + 1}`, `${kit.whole(value)} ${noun}`] }))
+        marks.push(kit.bar(`${k}.${places[i]}`, x(places[i]), y + 8 + height - h, cellW, h, role, { state: "now", tip: () => [`Layer ${places[i] + 1}`, `${kit.whole(value)} ${noun}`] }))
       })
     }
     const layers = Array.from({ length: n }, (_, layer) => layer)
-    panel("rows", 168, "rows kept", `${kit.whole(sum(rows))} of ${kit.whole(tokens * n)}`, rows, scheme.owners, "key", "rows kept")
-    panel("work", 276, w > 480 ? "prompt positions computed in prefill" : "prefill positions", `${kit.whole(sum(positions))} of ${kit.whole(tokens * n)}`, positions, layers, "query", "prompt positions computed")
-    return { marks, w, h: 352 }
+    panel("rows", at.rows, "rows kept", `${kit.whole(sum(rows))} of ${kit.whole(tokens * n)}`, rows, scheme.owners, "key", "rows kept")
+    panel("work", at.work, w > 480 ? "prompt positions computed in prefill" : "prefill positions", `${kit.whole(sum(positions))} of ${kit.whole(tokens * n)}`, positions, layers, "query", "prompt positions computed")
+    return { marks, w, h: at.work + at.bars + 14 }
   }
   const status = (ctx) => {
     const { spec, p, kit } = ctx

@@ -18,33 +18,35 @@ kv.figure("mla", (() => {
     const gap = 12
     const cellW = Math.min(42, (w - labelW - scoreW - 2 * gap - 4) / (dl + dr + keyW))
     const digits = cellW >= 36 ? 2 : 1
-    const cellH = Math.max(10, Math.min(21, 280 / n - 2))
+    const cellH = Math.max(5, Math.min(21, (w < 480 ? 126 : 280) / n - 2))
     const text = (x) => (cellW >= 25 && cellH >= 12 ? kit.fix(x, digits) : "")
     const x2 = labelW + (dl + dr) * cellW + 4 + gap
-    const top = 96
+    const narrow = w < 480
+    const top = narrow ? 66 : 96
+    const y0 = narrow ? { query: 26, box: 16, head: 58, meets: 22 } : { query: 42, box: 24, head: 88, meets: 34 }
     const marks = [
       kit.label("t.kept", labelW, 12, w > 480 ? "kept: latent and rope key" : "kept", { cls: "title" }),
       kit.label("t.made", x2, 12, p.absorbed ? "nothing to expand" : w > 480 ? `made of them: keys of head ${p.head + 1}` : `keys, head ${p.head + 1}`, { cls: p.absorbed ? "quiet" : "title", max: keyW * cellW + 10 }),
-      kit.label("t.score", w, 88, "score", { cls: "title", anchor: "end" }),
-      kit.label("t.query", labelW - 8, 58, w > 480 ? "last query" : "query", { cls: "query", anchor: "end" }),
+      kit.label("t.score", w, y0.head, "score", { cls: "title", anchor: "end" }),
+      kit.label("t.query", labelW - 8, y0.query + y0.box / 2 + 4, w > 480 ? "last query" : "query", { cls: "query", anchor: "end" }),
     ]
     const query = p.absorbed ? run.at("latent.absorbed", p.layer, p.head) : run.at("latent.q", p.layer, p.head)
     const queryX = p.absorbed ? labelW : x2
     const plainN = p.absorbed ? dl : keyW - dr
-    Array.from(query, (x, j) => marks.push(kit.cell(`q${j}`, queryX + j * cellW + (p.absorbed && j >= dl ? 4 : 0), 42, cellW - 2, 24, text(x), "query", "now", { value: x, tip: () => [`Query, number ${j + 1}: ${j < plainN ? "without position" : "turned by its place"}`, `${kit.fix(x, 6)}${p.absorbed && j < dl ? ", the plain query times the key expansion, transposed" : ""}`] })))
-    marks.push(kit.label("t.meets", queryX, 34, p.absorbed ? (w > 480 ? "the query, taken to the latents" : "query, absorbed") : "the query", { cls: "quiet" }))
-    marks.push(kit.label("t.latent", labelW, 88, "latent", { cls: "quiet" }), kit.label("t.rope", labelW + dl * cellW + 4, 88, "rope", { cls: "quiet" }))
-    if (!p.absorbed) marks.push(kit.label("t.plain", x2, 88, w > 480 ? "from the latent" : "latent", { cls: "quiet" }), kit.label("t.shared", x2 + (keyW - dr) * cellW, 88, "rope", { cls: "quiet" }))
+    Array.from(query, (x, j) => marks.push(kit.cell(`q${j}`, queryX + j * cellW + (p.absorbed && j >= dl ? 4 : 0), y0.query, cellW - 2, y0.box, text(x), "query", "now", { value: x, tip: () => [`Query, number ${j + 1}: ${j < plainN ? "without position" : "turned by its place"}`, `${kit.fix(x, 6)}${p.absorbed && j < dl ? ", the plain query times the key expansion, transposed" : ""}`] })))
+    if (!narrow) marks.push(kit.label("t.meets", queryX, y0.meets, p.absorbed ? (w > 480 ? "the query, taken to the latents" : "query, absorbed") : "the query", { cls: "quiet" }))
+    marks.push(kit.label("t.latent", labelW, y0.head, "latent", { cls: "quiet" }), kit.label("t.rope", labelW + dl * cellW + 4, y0.head, "rope", { cls: "quiet" }))
+    if (!p.absorbed) marks.push(kit.label("t.plain", x2, y0.head, w > 480 ? "from the latent" : "latent", { cls: "quiet" }), kit.label("t.shared", x2 + (keyW - dr) * cellW, y0.head, "rope", { cls: "quiet" }))
     for (let row = 0; row < n; row++) {
       const y = top + row * (cellH + 2)
       const word = run.latent.fed[row]
       const state = row === n - 1 ? "now" : "kept"
-      marks.push(kit.label(`w${row}`, labelW - 8, y + cellH / 2 + 4, word, { anchor: "end", max: labelW - 10 }))
+      if (cellH >= 8) marks.push(kit.label(`w${row}`, labelW - 8, y + cellH / 2 + 4, word, { anchor: "end", max: labelW - 10, cls: cellH < 14 ? "quiet" : "" }))
       Array.from(run.at("latent.latent", p.layer, row), (x, j) => marks.push(kit.cell(`c${row}.${j}`, labelW + j * cellW, y, cellW - 2, cellH, text(x), "latent", state, { value: x, tip: () => [`Latent of “${word}”, number ${j + 1}: kept, for both heads`, kit.fix(x, 6)] })))
       Array.from(run.at("latent.rope", p.layer, row), (x, j) => marks.push(kit.cell(`r${row}.${j}`, labelW + dl * cellW + 4 + j * cellW, y, cellW - 2, cellH, text(x), "position", state, { value: x, tip: () => [`Rotary key of “${word}”, number ${j + 1}: kept, for both heads, turned by place ${row}`, kit.fix(x, 6)] })))
       if (!p.absorbed) Array.from(run.at("latent.k", p.layer, p.head, row), (x, j) => marks.push(kit.cell(`k${row}.${j}`, x2 + j * cellW, y, cellW - 2, cellH, text(x), j < keyW - dr ? "key" : "position", "wasted", { value: x, tip: () => [`Key of “${word}”, head ${p.head + 1}, number ${j + 1}: ${j < keyW - dr ? "made from the latent again at this step" : "the shared rotary key"}`, kit.fix(x, 6)] })))
       const score = run.at(p.absorbed ? "latent.absorbed_scores" : "latent.scores", p.layer, p.head, row)
-      marks.push(kit.cell(`s${row}`, w - scoreW, y, scoreW, cellH, cellH >= 11 ? kit.fix(score, 2) : "", "number", "now", { tip: scoreTip(ctx, row), value: score }))
+      marks.push(kit.cell(`s${row}`, w - scoreW, y, scoreW, cellH, cellH >= 11 ? kit.fix(score, 2) : "", "number", cellH >= 11 ? "now" : "kept", { tip: scoreTip(ctx, row), value: score }))
     }
     return { marks, w, h: top + n * (cellH + 2) }
   }

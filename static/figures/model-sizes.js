@@ -8,7 +8,8 @@ kv.figure("model-sizes", (() => {
     const tokens = kit.whole(tokensOf(ctx))
     const wide = w > 480
     const valueW = 78
-    const rowH = p.plain ? 50 : 42
+    const rowH = wide ? (p.plain ? 50 : 42) : p.plain ? 32 : 25
+    const high = wide ? 12 : 6
     const barW = w - 2 * valueW - 12
     const most = Math.max(...models.map((m) => (p.plain ? m.bare[p.tokens] : m.bytes[p.tokens])))
     const marks = [
@@ -19,11 +20,11 @@ kv.figure("model-sizes", (() => {
     models.forEach((model, i) => {
       const y = 22 + i * rowH
       const size = model.bytes[p.tokens]
-      marks.push(kit.label(`n${i}`, 0, y + 14, model.name, { max: barW }))
-      marks.push(kit.bar(`b${i}`, 0, y + 20, Math.max(1.5, barW * (size / most)), 12, "key", { state: "now" }))
-      if (p.plain) marks.push(kit.bar(`g${i}`, 0, y + 34, Math.max(1.5, barW * (model.bare[p.tokens] / most)), 10, "bad", { state: "ghost" }))
-      marks.push(kit.cell(`v${i}`, w - 2 * valueW - 4, y + 8, valueW, 26, kit.bytes(size), "number", "plain", { tip: () => [`${model.name}: ${kit.bytes(size)} at ${tokens} tokens`, `the first token costs ${kit.whole(model.per_token)} bytes, one far out ${kit.whole(model.marginal)}; with nothing shared it would be ${kit.bytes(model.bare[p.tokens])}`, model.source] }))
-      marks.push(kit.cell(`s${i}`, w - valueW, y + 8, valueW, 26, kit.bytes(sentence(ctx, model)), "number", "plain", { tip: () => [`${model.name}: ${kit.whole(sentence(ctx, model))} bytes`, `a context of ${run.fed.length} tokens`] }))
+      marks.push(kit.label(`n${i}`, 0, y + (wide ? 14 : 12), model.name, { max: barW }))
+      marks.push(kit.bar(`b${i}`, 0, y + (wide ? 20 : 16), Math.max(1.5, barW * (size / most)), high, "key", { state: "now" }))
+      if (p.plain) marks.push(kit.bar(`g${i}`, 0, y + (wide ? 34 : 24), Math.max(1.5, barW * (model.bare[p.tokens] / most)), high - 1, "bad", { state: "ghost" }))
+      marks.push(kit.cell(`v${i}`, w - 2 * valueW - 4, y + (wide ? 8 : 2), valueW, wide ? 26 : 20, kit.bytes(size), "number", "plain", { tip: () => [`${model.name}: ${kit.bytes(size)} at ${tokens} tokens`, `the first token costs ${kit.whole(model.per_token)} bytes, one far out ${kit.whole(model.marginal)}; with nothing shared it would be ${kit.bytes(model.bare[p.tokens])}`, model.source] }))
+      marks.push(kit.cell(`s${i}`, w - valueW, y + (wide ? 8 : 2), valueW, wide ? 26 : 20, kit.bytes(sentence(ctx, model)), "number", "plain", { tip: () => [`${model.name}: ${kit.whole(sentence(ctx, model))} bytes`, `a context of ${run.fed.length} tokens`] }))
     })
     return { marks, w, h: 24 + models.length * rowH }
   }

@@ -21,17 +21,18 @@ kv.figure("quantised", (() => {
     const gap = 14
     const cellW = Math.min(54, (w - labelW - scaleW - gap) / 8)
     const digits = cellW >= 40 ? 2 : 1
-    const cellH = Math.max(10, Math.min(22, 270 / n - 2))
+    const narrow = w < 480
+    const cellH = Math.max(5, Math.min(22, (narrow ? 126 : 270) / n - 2))
     const text = (x, d = digits) => (cellH >= 11 && cellW >= 22 ? kit.fix(x, d) : "")
     const role = p.kind === "k" ? "key" : "value"
     const x2 = labelW + 4 * cellW + gap
-    const top = 24
+    const top = narrow ? 18 : 24
     const names = { value: "read back", units: "codes" }
     const marks = [kit.label("t.exact", labelW, 13, "as computed", { cls: "title" }), kit.label("t.after", x2, 13, names[p.after], { cls: "title" })]
     if (scaleW) marks.push(kit.label("t.scale", w, 13, p.store.startsWith("kivi") && p.kind === "k" ? "scale, k1" : "scale", { anchor: "end", cls: "quiet" }))
     for (let row = 0; row < n; row++) {
       const y = top + row * (cellH + 2)
-      marks.push(kit.label(`w${row}`, labelW - 8, y + cellH / 2 + 4, run.fed[row], { anchor: "end", max: labelW - 10 }))
+      if (cellH >= 8) marks.push(kit.label(`w${row}`, labelW - 8, y + cellH / 2 + 4, run.fed[row], { anchor: "end", max: labelW - 10, cls: cellH < 14 ? "quiet" : "" }))
       for (let j = 0; j < 4; j++) {
         const exact = run.at(p.kind, p.layer, p.head, row, j)
         const back = run.at(arrays(p), p.layer, p.head, row, j)
@@ -47,17 +48,18 @@ kv.figure("quantised", (() => {
         marks.push(kit.label(`s${row}`, w, y + cellH / 2 + 4, scale === 0 ? "as it is" : kit.fix(scale, 4), { anchor: "end", cls: "quiet" }))
       }
     }
-    const y = top + n * (cellH + 2) + 18
+    const lineH = narrow ? 15 : 19
+    const y = top + n * (cellH + 2) + (narrow ? 12 : 18)
     const { here, wide, arithmetic } = spec.data.formats[p.store]
     const one = run.stored[p.store]
     const lines = [
-      [`${here} bits a number here`, `${wide} in a head of ${spec.data.wide}: ${arithmetic}`],
-      [`error at most ${kit.fix(one.error[p.kind], 4)}`, `${kit.whole(one.bytes)} bytes kept instead of ${kit.whole(run.sizes.cache_bytes)}`],
+      [`${here} bits a number here`, narrow ? `${wide} in a head of ${spec.data.wide}` : `${wide} in a head of ${spec.data.wide}: ${arithmetic}`],
+      [`error at most ${kit.fix(one.error[p.kind], 4)}`, narrow ? `${kit.whole(one.bytes)} bytes of ${kit.whole(run.sizes.cache_bytes)}` : `${kit.whole(one.bytes)} bytes kept instead of ${kit.whole(run.sizes.cache_bytes)}`],
       [`logits moved by up to ${kit.fix(one.moved, 2)}`, one.n_changed ? `${kit.plural(one.n_changed, "word")} would change` : "no word would change"],
     ]
     const half = Math.max(w * 0.46, labelW + 120)
-    lines.forEach(([left, right], i) => marks.push(kit.label(`f${i}.l`, 0, y + i * 19, left, { cls: "strong", max: half - 4 }), kit.label(`f${i}.r`, half, y + i * 19, right, { max: w - half })))
-    return { marks, w, h: y + 3 * 19 - 8 }
+    lines.forEach(([left, right], i) => marks.push(kit.label(`f${i}.l`, 0, y + i * lineH, left, { cls: "strong", max: half - 4 }), kit.label(`f${i}.r`, half, y + i * lineH, right, { max: w - half })))
+    return { marks, w, h: y + 3 * lineH - 8 }
   }
   const status = ({ run, spec, p, kit }) => {
     const one = run.stored[p.store]

@@ -13,8 +13,10 @@ kv.figure("v4-layers", (() => {
     const per = 10
     const step = Math.min(46, (w - 2) / per)
     const cell = step - 4
-    const high = Math.min(26, cell)
-    const at = (layer) => ({ x: (layer % per) * step + 1, y: 8 + Math.floor(layer / per) * (high + 8) })
+    const narrow = w < 480
+    const high = narrow ? 17 : Math.min(26, cell)
+    const gap = narrow ? 6 : 8
+    const at = (layer) => ({ x: (layer % per) * step + 1, y: 4 + Math.floor(layer / per) * (high + gap) })
     const marks = []
     const chosen = layers[p.layer]
     // wires run in the gaps: up from the chosen cell, along, between two columns, to the source's lower edge
@@ -37,20 +39,20 @@ kv.figure("v4-layers", (() => {
       marks.push(kit.cell(`l${layer}`, x, y, cell, high, String(layer), role, state, { tip: () => [`Layer ${layer}: ${KINDS[one.kind][2]}`, DOES[one.kind](one)] }))
     })
     marks.push(kit.bar("chosen", at(p.layer).x - 3, at(p.layer).y - 3, cell + 6, high + 6, "accent", { state: "ghost" }))
-    const gridH = 8 + Math.ceil(layers.length / per) * (high + 8)
+    const gridH = 4 + Math.ceil(layers.length / per) * (high + gap)
     const wide = w > 10 * step + 150
     const counts = Object.fromEntries(Object.keys(KINDS).map((kind) => [kind, layers.filter((one) => one.kind === kind).length]))
     Object.entries(KINDS).forEach(([kind, [role, state, name]], i) => {
       const x = wide ? 10 * step + 18 : (i % 4) * (w / 4)
-      const y = wide ? 8 + i * (high + 8) : gridH + 2
+      const y = wide ? 8 + i * (high + gap) : gridH + 2
       marks.push(kit.cell(`key.${kind}`, x, y, 16, 16, "", role, state), kit.label(`key.${kind}.name`, x + 21, y + 13, `${name} ${counts[kind]}`, { cls: "quiet" }))
     })
-    let y = gridH + (wide ? 10 : 36)
+    let y = gridH + (wide ? 10 : narrow ? 24 : 36)
     const line = (k, text, value, done, how) => {
       marks.push(kit.label(`sum.${k}`, 0, y + 13, text, { max: w - 92, cls: done ? "" : "quiet" }))
-      marks.push(kit.bar(`sum.${k}.bar`, 0, y + 19, Math.max(2, (w - 96) * (value / sums[0])), 8, "key", { state: done ? "now" : "wasted" }))
-      marks.push(kit.cell(`sum.${k}.n`, w - 88, y, 88, 26, done ? kit.whole(value) : "", "number", done && k === String(p.stage) ? "now" : "plain", { tip: () => [`${text}: ${kit.whole(value)} bytes a token`, how] }))
-      y += 33
+      marks.push(kit.bar(`sum.${k}.bar`, 0, y + (narrow ? 17 : 19), Math.max(2, (w - 96) * (value / sums[0])), narrow ? 4 : 8, "key", { state: done ? "now" : "wasted" }))
+      marks.push(kit.cell(`sum.${k}.n`, w - 88, y, 88, narrow ? 20 : 26, done ? kit.whole(value) : "", "number", done && k === String(p.stage) ? "now" : "plain", { tip: () => [`${text}: ${kit.whole(value)} bytes a token`, how] }))
+      y += narrow ? 24 : 33
     }
     const ratios = owners.map((o) => (o.ratio === 1 ? "1" : `1/${o.ratio}`)).join(" + ")
     line("0", `${layers.length} layers × ${row.width} numbers × 2 bytes`, sums[0], p.stage >= 0, `${layers.length} × ${row.plain}`)
@@ -63,7 +65,7 @@ kv.figure("v4-layers", (() => {
     const one = spec.data.layers[p.layer]
     const tokens = spec.data.tokens[p.tokens]
     const sum = spec.data.sums[p.stage]
-    return `Layer ${p.layer} (${KINDS[one.kind][2]}) ${DOES[one.kind](one)}. So far ${kit.whole(sum)} bytes a token; at ${kit.whole(tokens)} tokens the finished sum is ${kit.bytes(spec.data.bytes[p.tokens])}, and ${kit.bytes(spec.data.window_bytes)} of windows beside it.`
+    return `Layer ${p.layer} (${KINDS[one.kind][2]}) ${DOES[one.kind](one)}. The sum so far: ${kit.whole(sum)} bytes a token; finished, ${kit.bytes(spec.data.bytes[p.tokens])} at ${kit.whole(tokens)} tokens, windows (${kit.bytes(spec.data.window_bytes)}) apart.`
   }
   const table = ({ spec }) => ({
     caption: "DeepSeek-V4.1-Flash, layer by layer", head: ["layer", "kind", "entries of layer", "chosen by layer", "tokens an entry"],

@@ -6,16 +6,16 @@ kv.figure("variant-words", (() => {
     const { run, w, kit } = ctx
     const marks = []
     const wide = w > 520
-    const labelW = wide ? 178 : 0
-    const rowH = wide ? 46 : 50
-    const lineH = 20
+    const labelW = wide ? 178 : 84
+    const rowH = wide ? 46 : 24
+    const lineH = wide ? 24 : 20
     ordered(ctx).forEach((variant, i) => {
       const one = run.variants[variant.name]
       const y = i * rowH
       const detail = `${variant.numbers} numbers a word${variant.most_words ? `, ≤ ${variant.most_words} words` : ""}`
       if (wide) marks.push(kit.label(`name.${variant.name}`, 0, y + 15, variant.label, { cls: variant.name === PLAIN ? "strong" : "", max: labelW }), kit.label(`kept.${variant.name}`, 0, y + 30, `${detail}`, { cls: "quiet", max: labelW + 20 }))
-      else marks.push(kit.label(`name.${variant.name}`, 0, y + 13, `${variant.label}, ${detail}`, { max: w }))
-      const top = wide ? y + 2 : y + 18
+      else marks.push(kit.label(`name.${variant.name}`, 0, y + 14, `${variant.short}: ${variant.numbers}`, { cls: variant.name === PLAIN ? "strong" : "", max: labelW }))
+      const top = y + (wide ? 2 : 0)
       const shown = one.words.slice(0, -1).length ? one.words.filter((word) => word !== "⟨end⟩") : ["(nothing)"]
       const space = w - labelW - 22
       const widths = shown.map((word) => Math.max(22, 7.4 * [...word].length + 10))
@@ -24,10 +24,10 @@ kv.figure("variant-words", (() => {
       let x = labelW
       shown.forEach((word, j) => {
         const wordW = widths[j] * scale
-        marks.push(kit.cell(`w.${variant.name}.${j}`, x, top, wordW, lineH + 4, word, "value", one.changed[j] ? "wrong" : "kept", { clip: true, tip: () => [`“${word}”, word ${j + 1}`, one.changed[j] ? "not what the plain variant wrote" : variant.name === PLAIN ? "the plain variant's word" : "as the plain variant wrote it"] }))
+        marks.push(kit.cell(`w.${variant.name}.${j}`, x, top, wordW, lineH, word, "value", one.changed[j] ? "wrong" : "kept", { clip: true, tip: () => [`“${word}”, word ${j + 1}`, one.changed[j] ? "not what the plain variant wrote" : variant.name === PLAIN ? "the plain variant's word" : "as the plain variant wrote it"] }))
         x += wordW + 3 * scale
       })
-      marks.push(kit.label(`right.${variant.name}`, w - 4, top + 17, one.right ? "✓" : "✗", { anchor: "end", cls: one.right ? "good" : "bad" }))
+      marks.push(kit.label(`right.${variant.name}`, w - 4, top + lineH / 2 + 5, one.right ? "✓" : "✗", { anchor: "end", cls: one.right ? "good" : "bad" }))
     })
     return { marks, w, h: ordered(ctx).length * rowH }
   }

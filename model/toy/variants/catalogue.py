@@ -16,6 +16,7 @@ class Variant:
     """A configuration, a design, and the formula of what is kept for one word written."""
 
     label: str
+    short: str
     says: str
     numbers_per_word: Callable[[ToyConfig], int]
     config: ToyConfig = STANDARD_CONFIG
@@ -44,47 +45,55 @@ def owners_only(config: ToyConfig) -> int:
 VARIANTS: dict[str, Variant] = {
     "mha": Variant(
         label="MHA, 2 heads of 4",
+        short="MHA 2×4",
         says="every head has its own keys and values",
         numbers_per_word=keys_values,
     ),
     "mqa": Variant(
         label="MQA, 2 heads of 4",
+        short="MQA 2×4",
         says="both heads read one key and value",
         numbers_per_word=keys_values,
         config=ToyConfig(n_kv_heads=1),
     ),
     "four-heads": Variant(
         label="MHA, 4 heads of 2",
+        short="MHA 4×2",
         says="four thin heads, each with its own keys and values",
         numbers_per_word=keys_values,
         config=ToyConfig(n_heads=4, n_kv_heads=4),
     ),
     "four-heads-gqa": Variant(
         label="GQA, 4 heads of 2 on 2",
+        short="GQA 4×2",
         says="four query heads in two groups",
         numbers_per_word=keys_values,
         config=ToyConfig(n_heads=4, n_kv_heads=2),
     ),
     "four-heads-mqa": Variant(
         label="MQA, 4 heads of 2 on 1",
+        short="MQA 4×2",
         says="four query heads read one key and value of 2 numbers",
         numbers_per_word=keys_values,
         config=ToyConfig(n_heads=4, n_kv_heads=1),
     ),
     "mla": Variant(
         label="MLA, latent 6 + rope key 2",
+        short="MLA 6+2",
         says="one latent and one rotary key for both heads",
         numbers_per_word=latents,
         design=Design(latent.shapes, latent.assemble, latent.LatentNetwork),
     ),
     "cla": Variant(
-        label="CLA, layer 2 reads layer 1's",
+        label="CLA, layer 2 reads layer 1",
+        short="CLA",
         says="the second layer reads the first layer's keys and values",
         numbers_per_word=owners_only,
         design=Design(shared.shapes, shared.assemble, shared.SharedNetwork),
     ),
     "window": Variant(
         label="MHA, window of 3",
+        short="window 3",
         says="each word reads itself and the two before it",
         numbers_per_word=keys_values,
         design=Design(shapes, assemble, window.WindowNetwork),

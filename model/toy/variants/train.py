@@ -25,6 +25,8 @@ from model.toy.variants.results import FOLDER, middle, result_path, weights_path
 from model.toy.weights import Weights, rounded, save
 
 STEPS = 6_000
+N_PAIRS = 400_000
+SEEDS = (0, 1, 2)
 N_SENTENCES = 1_000
 KINDS = ("grammar", "unknown")
 COMMAND = "python -m model.toy.variants.train"
@@ -94,7 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=FOLDER)
     args = parser.parse_args(arguments)
     torch.set_num_threads(1)
-    recipe = Recipe(n_steps=args.steps)
+    recipe = Recipe(n_steps=args.steps, n_pairs=N_PAIRS, seeds=SEEDS)
     args.out.mkdir(exist_ok=True)
     for name in args.only:
         variant, started = VARIANTS[name], time.process_time()
