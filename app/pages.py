@@ -102,14 +102,15 @@ def pages() -> dict[str, Callable[[], Page]]:
 
 
 def _render(template: str, path: str, figures: tuple[str, ...], **words: Any) -> str:
-    return prose.TEMPLATES.get_template(template).render(
+    run = run_of(DEFAULT_SENTENCE) if figures else None
+    html = prose.TEMPLATES.get_template(template).render(
         here=path,
         nav=navigation(),
         with_sentence=words.pop("with_sentence", bool(figures)),
         default_text=DEFAULT_SENTENCE,
         examples=EXAMPLES,
         figure_specs=specs(figures),
-        default_run=run_of(DEFAULT_SENTENCE) if figures else None,
+        default_run=run,
         weights=projections() if figures else None,
         parts={
             part: PARTS[part](DEFAULT_SENTENCE)
@@ -117,6 +118,7 @@ def _render(template: str, path: str, figures: tuple[str, ...], **words: Any) ->
         },
         **words,
     )
+    return prose.with_live(html, run["live"]) if run else html
 
 
 def _start() -> Page:

@@ -1,8 +1,9 @@
 """Markdown to HTML: MathML, ``{{ facts }}``, ``{{ live.numbers }}``, ``[[terms]]``."""
 
 import re
+from collections.abc import Mapping
 from functools import cache
-from html import unescape
+from html import escape, unescape
 
 import math_core
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -81,6 +82,14 @@ def render_inline(text: str) -> str:
 def _filled(html: str) -> str:
     html = QUOTE.sub(lambda match: _quote(match["name"]), html)
     return TERM.sub(_term, html)
+
+
+LIVE = re.compile(r'(data-live="(?P<name>[a-z0-9-]+)"[^>]*>)…')
+
+
+def with_live(html: str, live: Mapping[str, Mapping[str, str]]) -> str:
+    """The page's live numbers as they are for one run: what is read before a script has run."""
+    return LIVE.sub(lambda match: match[1] + escape(live[match["name"]]["text"]), html)
 
 
 def plain(text: str) -> str:
