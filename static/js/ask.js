@@ -1,6 +1,7 @@
 // Questions to the server: one under way at a time, the latest of each kind wins, none blocks the page.
 (() => {
   const PATIENCE = 20000
+  const AWAY = { away: true, message: "The server is away, so this has to wait; the last figures stay." }
   const waiting = new Map() // part -> {text, resolve}
   let model = null
   let under = null
@@ -25,10 +26,16 @@
 
   /** Ask for a part of the text: resolves with {[part]: …} or {message}; null when a later question took its place. */
   kv.ask = (part, text) => new Promise((resolve) => {
+    if (kv.offline) return resolve(AWAY)
     if (document.documentElement.dataset.static) return resolve({ message: "This copy has no server behind it; run it with one to compute this." })
     waiting.get(part)?.resolve(null)
     waiting.set(part, { text, resolve })
     next()
+  })
+  document.addEventListener("kv:lost", () => {
+    for (const { resolve } of waiting.values()) resolve(AWAY)
+    waiting.clear()
+    if (under) finish(AWAY)
   })
   kv.connect = (given) => {
     model = given

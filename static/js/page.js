@@ -9,7 +9,8 @@
   const write = () => {
     const query = new URLSearchParams(address) // what else was asked for stays
     query.delete("s")
-    if (kv.run && kv.run.text !== page.defaultText) query.set("s", kv.run.text)
+    const said = page.waiting ?? kv.run?.text
+    if (said !== undefined && said !== page.defaultText) query.set("s", said)
     for (const name of SHARED) if (page.shared[name] !== undefined) query.set(name, page.shared[name] + 1)
     const hash = page.steps?.active > 0 || location.hash ? `#${page.lesson?.steps[page.steps?.active]?.id ?? location.hash.slice(1)}` : ""
     const text = query.toString()
@@ -17,6 +18,7 @@
   }
   let writing = 0
   const writeSoon = () => { clearTimeout(writing); writing = setTimeout(write, 150) } // browsers limit how often the address may change
+  page.keep = (text) => { page.waiting = text ?? undefined; writeSoon() }
   kv.tell = (words) => {
     const node = document.querySelector("[data-notice]")
     node.textContent = [node.textContent, words].filter(Boolean).join(" ")

@@ -14,11 +14,11 @@
     latest = text
     clearTimeout(later)
     const cut = text.length > MAX_CHARS ? `Only the first ${kv.kit.whole(MAX_CHARS)} of ${kv.kit.whole(text.length)} characters were read. ` : ""
-    if (!kv.connected && kv.offline) tell("The server is away, so this sentence has to wait; the last figures stay.", "warn")
     const slow = setTimeout(() => tell("Working it out …", "busy"), 500)
     const reply = await kv.ask("run", text.slice(0, MAX_CHARS))
     clearTimeout(slow)
     if (!reply || text !== latest) return
+    kv.page.keep(reply.away ? text : null) // what waits for the server is asked again when it is back
     if (reply.message) return tell(cut + reply.message, "warn")
     tell(cut)
     kv.setRun(reply.run)

@@ -14,6 +14,8 @@
   const lost = () => {
     if (leaving || kv.offline) return
     kv.offline = true
+    kv.connected = false
+    document.dispatchEvent(new CustomEvent("kv:lost"))
     document.documentElement.dataset.live = "no"
     banner("The server is away. Text and figures stay; new sentences wait until it is back.")
     const knock = async () => {
