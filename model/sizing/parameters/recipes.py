@@ -48,77 +48,6 @@ QWEN_SHARED = Experts(
 ALL_EXPERTS = Experts(width="intermediate_size")
 
 
-def falcon(fields: Fields) -> Recipe:
-    """One norm, or two where attention and MLP have their own."""
-    bias = fields.flag("bias")
-    own = fields.flag("new_decoder_architecture")
-    norms = 2 if own and fields.given("num_ln_in_parallel_attn") in (None, 2) else 1
-    if not own and not fields.flag("parallel_attn", otherwise=True):
-        norms = 2
-    return Recipe(
-        norms=norms, norm_numbers=2, qkv_bias=bias, out_bias=bias, mlp_bias=bias, gated=False,
-        dense_width="ffn_hidden_size",
-    )  # fmt: skip
-
-
-def phi(fields: Fields) -> Recipe:
-    norm = "head with bias" if fields.flag("qk_layernorm") else ""
-    return Recipe(
-        norms=1, norm_numbers=2, qkv_bias=True, out_bias=True, mlp_bias=True, gated=False,
-        head_bias=True, qk_norm=norm,
-    )  # fmt: skip
-
-
-def phimoe(fields: Fields) -> Recipe:
-    return Recipe(
-        norm_numbers=2,
-        qkv_bias="attention_bias",
-        out_bias="attention_bias",
-        experts=ALL_EXPERTS,
-        head_bias=fields.flag("lm_head_bias"),
-    )
-
-
-def stablelm(fields: Fields) -> Recipe:
-    norms = 1 if fields.flag("use_parallel_residual") else 2
-    return Recipe(norms=norms, norm_numbers=2, qkv_bias="use_qkv_bias")
-
-
-def gpt_neox(fields: Fields) -> Recipe:
-    bias = fields.flag("attention_bias", otherwise=True)
-    return Recipe(norm_numbers=2, qkv_bias=bias, out_bias=bias, mlp_bias=True, gated=False)
-
-
-def cohere(fields: Fields) -> Recipe:
-    return Recipe(
-        norms=1, qkv_bias="attention_bias", out_bias="attention_bias",
-        qk_norm="wide" if fields.flag("use_qk_norm") else "",
-    )  # fmt: skip
-
-
-def starcoder2(_fields: Fields) -> Recipe:
-    return Recipe(
-        norm_numbers=2, qkv_bias="use_bias", out_bias="use_bias", mlp_bias="use_bias", gated=False
-    )
-
-
-def glm4_moe(fields: Fields) -> Recipe:
-    return Recipe(
-        qkv_bias="attention_bias",
-        qk_norm="head" if fields.flag("use_qk_norm") else "",
-        experts=DEEPSEEK_EXPERTS,
-    )
-
-
-def seed_oss(_fields: Fields) -> Recipe:
-    return Recipe(qkv_bias="attention_bias", out_bias="attention_out_bias", mlp_bias="mlp_bias")
-
-
-def granite_moe_shared(_fields: Fields) -> Recipe:
-    experts = Experts(width="intermediate_size", shared=shared_width("shared_intermediate_size"))
-    return Recipe(qkv_bias="attention_bias", out_bias="attention_bias", experts=experts)
-
-
 def opt_extra(fields: Fields, hidden: int) -> int:
     """OPT-350m's tables are narrower than the model, with a matrix in and out."""
     narrow = fields.integer("word_embed_proj_dim") or hidden
@@ -281,20 +210,3 @@ RECIPES: Mapping[str, Recipe] = {
     "baichuan": PLAIN,
     "deepseek": Recipe(experts=DEEPSEEK_EXPERTS),
 }  # fmt: skip
-
-CHOSEN = {
-    "cohere": cohere,
-    "cohere2": cohere,
-    "falcon": falcon,
-    "RefinedWeb": falcon,
-    "RefinedWebModel": falcon,
-    "glm4_moe": glm4_moe,
-    "gpt_neox": gpt_neox,
-    "granitemoeshared": granite_moe_shared,
-    "phi": phi,
-    "phimoe": phimoe,
-    "seed_oss": seed_oss,
-    "stablelm": stablelm,
-    "starcoder2": starcoder2,
-}
-"""Families whose recipe depends on the config."""

@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping
 from model.sizing.fields import Fields, Missing
 from model.sizing.layers import Layer
 from model.sizing.parameters import compressed, decoder, encoder_decoder, gemma, hybrids, latent
-from model.sizing.parameters.recipes import CHOSEN, RECIPES
+from model.sizing.parameters.chosen import CHOSEN
+from model.sizing.parameters.recipes import RECIPES
 
 Count = Callable[[Fields, list[Layer]], int]
 COUNTS: Mapping[str, Count] = {
