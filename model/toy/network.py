@@ -181,7 +181,7 @@ class Network:
         return EncoderPass(attention, norm1, hidden, feed_forward, norm2)
 
     def _decoder_layer(
-        self, w: DecoderLayer, y: Tensor, around: Around, source: KeysValues
+        self, w: Any, y: Tensor, around: Around, source: KeysValues
     ) -> DecoderPass:
         attention = self._self_attention(w, y, around)
         self.arithmetic.work.projected_rows += y.shape[-2]
