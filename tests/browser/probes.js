@@ -107,4 +107,46 @@ window.probe = {
     }
     return dead
   },
+
+  // Everything the Tab key stops at, and whether the focus can be seen there.
+  tabStops() {
+    const found = []
+    for (const node of document.querySelectorAll('a[href], button, input, select, summary, [tabindex="0"]')) {
+      if (!node.checkVisibility({ visibilityProperty: true }) || node.disabled) continue
+      node.focus()
+      const rect = node.querySelector("rect")
+      const ringed = getComputedStyle(node).outlineStyle !== "none" || (rect && getComputedStyle(rect).strokeWidth === "3px")
+      const seen = ringed || node.classList.contains("skip") || document.activeElement !== node || !node.matches(":focus-visible")
+      found.push([node.outerHTML.slice(0, 80), seen])
+    }
+    return found
+  },
+
+  smallTargets() {
+    const targets = ".masthead :is(button, a, summary, input), .stage-holder :is(button, select, input, summary), .question :is(button, label)"
+    return [...document.querySelectorAll(targets)].filter((node) => node.checkVisibility()).flatMap((node) => {
+      const box = (node.closest("label") ?? node).getBoundingClientRect()
+      return box.width && (box.height < 23.5 || box.width < 23.5) ? [`${node.outerHTML.slice(0, 90)} ${box.width}×${box.height}`] : []
+    })
+  },
+
+  moving() {
+    const moves = (node) => {
+      const style = getComputedStyle(node)
+      return parseFloat(style.transitionDuration) > 0 || (style.animationName !== "none" && parseFloat(style.animationDuration) > 0)
+    }
+    return [...document.querySelectorAll("*")].filter(moves).length + document.getAnimations().length
+  },
+
+  longestMotion() {
+    return Math.max(...[...document.querySelectorAll("*")].flatMap((node) => {
+      const style = getComputedStyle(node)
+      return [style.transitionDuration, style.animationDuration].flatMap((one) => one.split(",").map(parseFloat))
+    }))
+  },
+
+  stepsInInk() {
+    const ink = getComputedStyle(document.body).color
+    return [...document.querySelectorAll(".step")].every((step) => getComputedStyle(step).color === ink)
+  },
 }

@@ -1,4 +1,4 @@
-"""For everyone: axe finds nothing, the keyboard reaches all, motion and colour scheme are choices."""
+"""For everyone: axe finds nothing, the keyboard reaches all, motion and colours are choices."""
 
 from collections.abc import Callable
 from typing import Any
@@ -127,32 +127,19 @@ def test_the_whole_lesson_can_be_read_by_keyboard(read: Callable[..., Any]):
 def test_every_stop_of_the_tab_key_is_seen_and_named(read: Callable[..., Any]):
     one = read(reduced_motion="reduce")
     page = one.open(LESSON.path)
-    stops = page.evaluate("""() => {
-      const found = []
-      for (const node of document.querySelectorAll('a[href], button, input, select, summary, [tabindex="0"]')) {
-        if (!node.checkVisibility({ visibilityProperty: true }) || node.disabled) continue
-        node.focus()
-        const style = getComputedStyle(node)
-        const rect = node.querySelector('rect')
-        const seen = style.outlineStyle !== 'none' || (rect && getComputedStyle(rect).strokeWidth === '3px') || node.classList.contains('skip')
-        found.push([node.outerHTML.slice(0, 80), document.activeElement !== node || seen || !node.matches(':focus-visible')])
-      }
-      return found
-    }""")
+    stops = page.evaluate("probe.tabStops()")
     assert len(stops) > 60
     assert [html for html, seen in stops if not seen] == []
 
 
 @pytest.mark.parametrize("width", [360, 1280])
 def test_targets_are_large_enough_for_a_finger(width: int, read: Callable[..., Any]):
-    """24 px in both directions, or as much room around (WCAG 2.2, 2.5.8); links in text excepted."""
+    """24 px in both directions (WCAG 2.2, 2.5.8); links within text are excepted."""
     one = read(viewport={"width": width, "height": 900}, reduced_motion="reduce")
     page = one.open(LESSON.path)
     for index in range(len(LESSON.steps)):
         one.to_step(index)
-        small = page.evaluate("""() => [...document.querySelectorAll('.masthead :is(button, a, summary, input), .stage-holder :is(button, select, input, summary), .question :is(button, label)')]
-          .filter(n => n.checkVisibility()).map(n => [n.outerHTML.slice(0, 90), n.closest('label')?.getBoundingClientRect() ?? n.getBoundingClientRect()])
-          .filter(([, box]) => box.width && (box.height < 23.5 || box.width < 23.5)).map(([html, box]) => `${html} ${box.width}×${box.height}`)""")
+        small = page.evaluate("probe.smallTargets()")
         assert small == []
 
 
@@ -164,20 +151,14 @@ def test_reduced_motion_leaves_no_motion_and_loses_nothing(how: str, read: Calla
         page.locator("[data-switch=motion]").click()
     one.to_step(7)
     page.locator(".stage-controls button[aria-label='One word on']").click()
-    moving = page.evaluate("""() => [...document.querySelectorAll('*')].filter(node => {
-      const style = getComputedStyle(node)
-      return parseFloat(style.transitionDuration) > 0 || (style.animationName !== 'none' && parseFloat(style.animationDuration) > 0)
-    }).length + document.getAnimations().length""")
+    moving = page.evaluate("probe.moving()")
     assert moving == 0
     assert page.locator(".scrolly .cell.key.now").count() == 4
 
 
 def test_motion_lasts_at_most_300_ms(read: Callable[..., Any]):
     page = read().open(LESSON.path)
-    longest = page.evaluate("""Math.max(...[...document.querySelectorAll('*')].flatMap(node => {
-      const style = getComputedStyle(node)
-      return [...style.transitionDuration.split(','), ...style.animationDuration.split(',')].map(parseFloat)
-    }))""")
+    longest = page.evaluate("probe.longestMotion()")
     assert longest <= 0.3
 
 
@@ -216,9 +197,7 @@ def test_print_gives_the_text_and_each_figure(lesson: Any, read: Callable[..., A
     words = page.locator("main").inner_text()
     for step in lesson.steps:
         assert step.title in words
-    assert page.locator(".step").evaluate_all(
-        "all => all.every(s => getComputedStyle(s).color === getComputedStyle(document.body).color)"
-    )
+    assert page.evaluate("probe.stepsInInk()")
     drawn = page.locator(".printed-figure svg:visible, .printed-figure table:visible").count()
     assert drawn >= len(lesson.steps)
     assert not page.locator(".masthead").is_visible()
