@@ -9,9 +9,10 @@ from model.sizing.catalogue import find
 from model.sizing.fields import Fields
 from model.sizing.layers import Layer
 from model.sizing.parameters import latent
+from model.sizing.parameters.chosen import CHOSEN
 from model.sizing.parameters.decoder import Recipe, dense_width, sparse_layers
 from model.sizing.parameters.parts import is_tied, mlp, named
-from model.sizing.parameters.recipes import CHOSEN, RECIPES
+from model.sizing.parameters.recipes import RECIPES
 from model.sizing.read_config import find_decoder, list_layers, make_fields
 from model.work import ExpertWork, LayerWork, ModelWork
 
