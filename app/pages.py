@@ -65,18 +65,19 @@ TOOLS = {
 
 
 def _front(name: str) -> dict[str, str]:
-    options = _content(name).options
+    options = content(name).options
     return {"title": options["title"], "summary": options["summary"]}
 
 
 @cache
-def _content(name: str) -> Block:
+def content(name: str) -> Block:
+    """A content file that is not a lesson, parsed."""
     return parse((CONTENT / name).read_text(encoding="utf-8"), name)
 
 
 def _words(name: str) -> dict[str, str]:
     """Title, introduction and body of a content file that is not a lesson."""
-    root = _content(name)
+    root = content(name)
     return {
         "title": root.options["title"],
         "intro_html": prose.render(root.text),

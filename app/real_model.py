@@ -17,6 +17,22 @@ MAX_PROMPT_CHARS = 2_000
 MAX_TOKENS = 160
 MAX_TOKENS_UNCACHED = 32
 SOURCE = "smollm2"
+
+
+class DeviceChoice:
+    """Where the model runs: chosen once, when the server starts."""
+
+    def __init__(self) -> None:
+        self.name: str | None = None
+
+    def set(self, name: str | None) -> None:
+        self.name = name
+
+    def get(self) -> str | None:
+        return self.name
+
+
+DEVICE = DeviceChoice()
 FORMATS = ("as-computed", "int8", "fp8-e4m3", "fp4", "kivi-4", "kivi-2")
 
 
@@ -67,14 +83,14 @@ class Writing:
 
     def __call__(self, job: Job) -> None:
         """Load the weights if this is the first run, then write, telling after each token."""
-        import torch  # noqa: PLC0415
-
+        from model.engine.devices import choose_device, choose_dtype  # noqa: PLC0415
         from model.engine.generate import Options, generate  # noqa: PLC0415
         from model.engine.sources import load_once  # noqa: PLC0415
         from model.sampling import Sampling  # noqa: PLC0415
 
         job.told = {"what": "loading the weights"}
-        loaded = load_once(SOURCE, torch.float32, torch.device("cpu"))
+        device = choose_device(DEVICE.get())
+        loaded = load_once(SOURCE, choose_dtype("float32", device), device)
         if loaded.tokenizer is None:
             raise BadInput(f"{loaded.name} came without a tokenizer")
         prompt = loaded.tokenizer.encode(self.prompt)

