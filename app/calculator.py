@@ -10,6 +10,7 @@ from typing import Any
 
 from model.errors import BadInput
 from model.sizing import alternatives, catalogue, formula
+from model.sizing.complaints import COMPLAINTS
 from model.sizing.fit import fit
 from model.sizing.formats import FORMATS
 from model.sizing.layers import Model
@@ -50,7 +51,16 @@ def options() -> dict[str, Any]:
 
 def complaints() -> list[dict[str, str]]:
     """What other tools answered to public questions, and the right answer, computed."""
-    return []
+    return [
+        {
+            "asked": one.asked,
+            "answered": one.answered,
+            "right": f"{one.right():,} {one.unit}",
+            "why": one.why,
+            "source": one.source,
+        }
+        for one in COMPLAINTS
+    ]
 
 
 def calculate(text: str) -> dict[str, Any]:
