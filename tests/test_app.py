@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -58,13 +59,18 @@ def test_every_page_has_words_without_a_script(path: str):
 
 @pytest.mark.parametrize("lesson", load_lessons(), ids=lambda lesson: lesson.slug)
 def test_a_lesson_is_in_the_page_as_text(lesson: Any):
-    body = build(lesson.path).body
-    assert lesson.intro_html in body
+    body = blank(build(lesson.path).body)
+    assert blank(lesson.intro_html) in body
     for step in lesson.steps:
         assert f'<section class="step" id="{step.id}"' in body
-        assert step.html in body
+        assert blank(step.html) in body
     for question in lesson.questions:
-        assert question.reason_html in body
+        assert blank(question.reason_html) in body
+
+
+def blank(html: str) -> str:
+    """Leave out the numbers of a run: the words alone."""
+    return re.sub(r'(<span class="live"[^>]*>)[^<]*', r"\1", html)
 
 
 def test_pages_are_made_once_a_process():
@@ -137,7 +143,7 @@ def flooded(n_asks: int, answer_with: Callable[[object], dict[str, Any]]) -> lis
     """Set ``ask`` many times at once and return what was answered."""
     answered: list[object] = []
 
-    def watch(ask: object) -> dict[str, Any]:
+    def watch(ask: object, *_: object) -> dict[str, Any]:
         answered.append(ask)
         return answer_with(ask)
 
