@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from app.__main__ import main
 from app.source import source_of
 from model.attention.attend import attend, share_heads
 from model.attention.heads import Attention, Parts
@@ -306,6 +307,15 @@ def test_a_cut_source_by_hand():
     whole, _ = attend(torch.zeros(1, 1, 1).double(), zeros, values)
     cut, _ = attend(torch.zeros(1, 1, 1).double(), zeros[:, -4:], values[:, -4:])
     assert (whole.item(), cut.item()) == pytest.approx((3.5, 4.5))
+
+
+def test_the_command_lists_every_bug(capsys: pytest.CaptureFixture[str]):
+    assert main(["bugs", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["bugs"]
+    assert [one["id"] for one in told] == list(BUGS)
+    for one in told:
+        assert {"title", "source", "first_bad_step", "caught_by"} <= one.keys()
+        assert one["first_bad_step"] == run_bug(one["id"]).first_bad_step
 
 
 def test_every_test_that_is_named_is_collected():

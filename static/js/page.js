@@ -97,7 +97,9 @@
         page.stage.show(figure, { ...params, ...page.shared, ...JSON.parse(button.dataset.try) }, kv.run)
       })
     }
-    page.steps.read()
+    const asked = page.lesson.steps.findIndex((step) => `#${step.id}` === location.hash)
+    if (asked > 0) page.steps.go(asked, false) // before the address is written: a long page scrolls there late
+    else page.steps.read()
   }
 
   // ---- reading comfort
