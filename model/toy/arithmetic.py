@@ -97,7 +97,8 @@ class FixedOrder(Blas):
     """Every sum from its first term to its last: a running total, of which the end is kept.
 
     `cumsum` cannot be reordered, because it must return every partial sum. A row's result depends
-    on that row alone, and trailing zeros (masked weights) add nothing.
+    on that row alone, and trailing zeros (masked weights) add nothing. Norms are the library's: it
+    takes one row at a time, all of one length, so it has no shape to choose an order by.
     """
 
     def linear(self, x: Tensor, w: Tensor) -> Tensor:
@@ -111,22 +112,11 @@ class FixedOrder(Blas):
 
     def softmax(self, scores: Tensor) -> Tensor:
         powers = (scores - scores.amax(-1, keepdim=True)).exp_()
-        return powers / total(powers)
+        return powers / powers.cumsum(-1).narrow(-1, powers.shape[-1] - 1, 1)
 
     def mix(self, weights: Tensor, v: Tensor) -> Tensor:
         self.work.multiply_adds += weights.numel() * v.shape[-1]
         return (weights.unsqueeze(-1) * v.unsqueeze(-3)).cumsum(-2).select(-2, -1)
-
-    def standardise(self, x: Tensor) -> Tensor:
-        n = x.shape[-1]
-        centred = x - total(x) / n
-        variance = total(centred * centred) / n
-        return centred / (variance + EPSILON).sqrt_()
-
-
-def total(x: Tensor) -> Tensor:
-    """Sum each row from its first number to its last; the axis stays, with one number."""
-    return x.cumsum(-1).narrow(-1, x.shape[-1] - 1, 1)
 
 
 def tensor_of(ids: list[int]) -> Int[Tensor, " new"]:

@@ -34,8 +34,8 @@ class Rows:
     def append(self, k: NewKeys, v: NewValues) -> Seen:
         """Keep the new rows; return every row kept so far, oldest first."""
         start, self.length = self.length, self.length + k.shape[-2]
-        self._k[:, start : self.length] = k
-        self._v[:, start : self.length] = v
+        self._k.narrow(-2, start, k.shape[-2]).copy_(k)
+        self._v.narrow(-2, start, v.shape[-2]).copy_(v)
         return self.kept
 
     @property

@@ -162,9 +162,9 @@ RECORDED: dict[type, Callable[..., Any]] = {
 
 def frozen(computed: Any) -> Any:
     """Tensors as read-only copies, the network's tuples as the trace's records."""
-    if isinstance(computed, Tensor):
+    if type(computed) is Tensor:
         array = computed.numpy().copy()
-        array.flags.writeable = False
+        array.setflags(write=False)
         return array
     return RECORDED.get(type(computed), _tuple)(*map(frozen, computed))
 
