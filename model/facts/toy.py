@@ -10,7 +10,7 @@ from model.toy.config import ToyConfig
 from model.toy.evaluate import ACCURACY
 from model.toy.lexicon import english_words, french_words
 from model.toy.parameters import shapes
-from model.toy.training import Recipe
+from model.toy.train import BROAD, FINISHING
 from model.toy.weights import DECIMALS, SHIPPED, checksum
 
 CONFIG = ToyConfig()
@@ -69,7 +69,7 @@ FACTS = {
     "toy-max-words": str(CONFIG.max_words),
     "toy-d-model": str(CONFIG.d_model),
     "toy-position-base": f"{CONFIG.position_base:g}",
-    "toy-training-steps": f"{Recipe().n_steps:,}",
+    "toy-training-steps": f"{BROAD.n_steps + FINISHING.n_steps:,}",
     "toy-numbers-per-token": Fact(
         text=str(2 * CONFIG.n_layers * CONFIG.n_kv_heads * CONFIG.d_head),
         how=f"{CONFIG.n_layers} layers × {CONFIG.n_kv_heads} heads"
