@@ -32,7 +32,7 @@ def _exact(kind: str) -> Fact:
 def _alignment() -> Fact:
     found = _measured()["alignment"]
     return Fact(
-        text=f"{100 * found['mean_weight']:.0f} %",
+        text=f"{100 * found['mean_weight']:.1f} %",
         how="mean weight on the source word being translated, best head of the last layer",
     )
 
