@@ -98,7 +98,7 @@ BUGS = {
             "first has just overwritten, and both beams are the same from then on."
         ),
         source="bigscience-workshop/petals#571",
-        step="going-deeper#next-word",
+        step="going-deeper#choosing",
         fix="Gather all rows into new memory, then replace the old.",
         right="model.beam:ForkedBeams",
         twin="model.bugs.copies:OneAfterAnother",
