@@ -1,5 +1,6 @@
 """The server: one Panel app a page, shipped assets, limits, a health address."""
 
+import gc
 import os
 import secrets
 import threading
@@ -113,6 +114,7 @@ def make_server(address: Address) -> Any:
     pn.config.reuse_sessions = not address.reread
     pn.config.authorize_callback = Sessions().admit
     pn.config.auth_template = STATIC / "templates" / "busy.html"
+    gc.freeze()  # what stays for good is not searched again: a pause would fall into a reply
     prepare(list(pages()), at_once=address.n_processes > 1)
     return pn.io.server.get_server(
         {path: view(path, reread=address.reread) for path in pages()},
