@@ -33,19 +33,15 @@ class HeadWiring(Figure):
     @classmethod
     def data(cls) -> dict[str, Any]:
         """Which key-value head each query head reads, in the right order and dealt out in turn."""
-        import torch  # noqa: PLC0415 -- only when a page is made
-
-        from model.attention.attend import share_heads  # noqa: PLC0415
+        from model.attention.wiring import heads_dealt, heads_read  # noqa: PLC0415 -- loads torch
         from model.toy.variants.catalogue import VARIANTS  # noqa: PLC0415
         from model.toy.variants.run import GROUPED  # noqa: PLC0415
 
-        reads, dealt = {}, {}
-        for n in (4, 2, 1):
-            rows = torch.arange(n).reshape(n, 1, 1)
-            reads[n] = share_heads(rows, N_HEADS).flatten().tolist()
-            dealt[n] = torch.cat([rows] * (N_HEADS // n)).flatten().tolist()
+        groups = (4, 2, 1)
+        reads = {n: heads_read(N_HEADS, n) for n in groups}
+        dealt = {n: heads_dealt(N_HEADS, n) for n in groups}
         return {
             "reads": reads,
             "dealt": dealt,
-            "numbers": {n: VARIANTS[GROUPED[n]].numbers_per_token for n in (4, 2, 1)},
+            "numbers": {n: VARIANTS[GROUPED[n]].numbers_per_token for n in groups},
         }

@@ -10,7 +10,6 @@ from model.storage.base import Room, Storage
 from model.storage.ring import Ring
 from model.storage.sinks import Streaming
 
-
 Rows = Num[Tensor, " rows"]
 Order = Callable[[Rows, Rows], Rows]
 
