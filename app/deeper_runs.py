@@ -4,9 +4,13 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import torch
+
 from figures.choosing import KNOBS, chosen
+from figures.eviction import BUDGETS
 from figures.online_softmax import states
 from model.errors import BadInput
+from model.serving.eviction_table import causal_rows, kept_by_rule
 from model.toy.trace import Trace
 
 MAX_CHARS = 2_000
@@ -29,6 +33,21 @@ def online(trace: Trace) -> dict[str, Any]:
     return {
         "text": trace.reading.text,
         "online": [[states(a.scores[head, -1], a.v[head]) for head in heads] for a in last],
+    }
+
+
+def kept(trace: Trace) -> dict[str, Any]:
+    """What rules of eviction keep of the rows of each layer and head."""
+    steps, last = trace.cached.steps, trace.cached.steps[-1].layers
+    heads = range(last[0].attention.weights.shape[0])
+
+    def of_head(layer: int, head: int) -> dict[str, Any]:
+        rows = [torch.tensor(s.layers[layer].attention.weights[head, -1]) for s in steps]
+        return kept_by_rule(causal_rows(rows), BUDGETS)
+
+    return {
+        "text": trace.reading.text,
+        "kept": [[of_head(layer, head) for head in heads] for layer in range(len(last))],
     }
 
 

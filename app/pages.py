@@ -30,6 +30,7 @@ PART_OF = {
     "quantised": "stored",
     "pattern-words": "patterns",
     "online-softmax": "online",
+    "eviction": "kept",
 }
 
 

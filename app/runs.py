@@ -78,11 +78,15 @@ PARTS: dict[str, Callable[[str], dict[str, Any]]] = {
     "stored": of_run(variant_runs.stored),
     "patterns": patterns_of,
     "online": of_run(deeper_runs.online),
+    "kept": of_run(deeper_runs.kept),
     "choice": lambda asked: deeper_runs.choice(asked, trace_of),
     "machine": machine,
     "size": calculate,
 }
-LONGER = {"size": MAX_FORM_CHARS, "choice": deeper_runs.MAX_CHOICE_CHARS}  # parts whose text is not a sentence
+LONGER = {
+    "size": MAX_FORM_CHARS,
+    "choice": deeper_runs.MAX_CHOICE_CHARS,
+}  # parts whose text is not a sentence
 
 
 # Parts that belong to one reader, who is told apart by a name nobody else can guess.

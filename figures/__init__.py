@@ -3,25 +3,36 @@
 from figures.append import Append
 from figures.attention import AttentionRow
 from figures.base import Figure
+from figures.batching import Batching
+from figures.block_cost import BlockCost
 from figures.bug_trace import BugTrace
+from figures.choosing import Choosing
 from figures.cost import Cost
 from figures.cross_store import CrossStore
+from figures.eviction import Eviction
 from figures.grouping_work import GroupingWork
 from figures.head_wiring import HeadWiring
 from figures.layer_stack import LayerStack
 from figures.layer_wiring import LayerWiring
 from figures.mla import Mla
 from figures.model_sizes import ModelSizes
+from figures.moving_cache import MovingCache
 from figures.one_step import OneStep
+from figures.online_softmax import OnlineSoftmax
+from figures.paging import Paging
 from figures.pattern_grid import PatternGrid
 from figures.pattern_words import PatternWords
+from figures.positions import Positions
 from figures.prefill import Prefill
 from figures.proof import Proof
 from figures.quality_cache import QualityCache
 from figures.quantised import Quantised
 from figures.ring import Ring
+from figures.roofline import Roofline
 from figures.rows_move import RowsMove
+from figures.schedule import Schedule
 from figures.sinks import Sinks
+from figures.speculation import Speculation
 from figures.token_passes import TokenPasses
 from figures.v4_layers import V4Layers
 from figures.variant_words import VariantWords
@@ -52,5 +63,16 @@ FIGURES: dict[str, type[Figure]] = {
     "sinks": Sinks,
     "layer-stack": LayerStack,
     "pattern-words": PatternWords,
+    "roofline": Roofline,
+    "batching": Batching,
+    "positions": Positions,
+    "online-softmax": OnlineSoftmax,
+    "paging": Paging,
+    "schedule": Schedule,
+    "speculation": Speculation,
+    "choosing": Choosing,
+    "block-cost": BlockCost,
+    "eviction": Eviction,
+    "moving-cache": MovingCache,
     "bug-trace": BugTrace,
 }

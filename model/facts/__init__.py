@@ -12,6 +12,7 @@ from functools import cache
 MODULES = (
     "attention",
     "cache",
+    "deeper",
     "patterns",
     "serving",
     "sharing",

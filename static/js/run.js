@@ -12,6 +12,7 @@
     constructor(payload, ...blocks) {
       this.blocks = {}
       this.parts = new Set()
+      this.answers = kv.run?.text === payload.text ? kv.run.answers : {}
       for (const block of [payload, ...blocks]) this.add(block)
     }
     has(part) { return this.parts.has(part) }

@@ -105,6 +105,8 @@
       this.syncControls()
       const part = this.figure.part?.(this.params)
       if (part && !this.run.has(part)) return this.say("Working it out for this sentence …")
+      const need = this.figure.need?.(ctx)
+      if (need && !this.run.answers[need.key]) return this.fetch(need)
       try {
         if (this.spec.plot) kv.chart(this, this.figure.columns(ctx))
         else patch(this.svg, (this.drawn = this.figure.draw(ctx)))
@@ -119,6 +121,23 @@
       for (const [name, control] of Object.entries(this.controlNodes)) control.node.hidden = hidden.includes(name)
       if (this.more?.open) this.fillMore()
       this.root.dataset.drawn = String(performance.now())
+    }
+
+    /** Ask the server for what this state needs; the picture stays as it is until it comes. */
+    async fetch(need) {
+      if (this.fetching === need.key) return
+      this.fetching = need.key
+      this.say("Working it out …")
+      const { run } = this
+      const reply = await kv.ask(need.part, need.text)
+      if (this.fetching === need.key) this.fetching = null
+      if (!reply) return // a later question took its place, and will draw
+      if (reply.message) return this.say(reply.message)
+      const found = reply[need.part]
+      if (need.again?.(found)) { this.say(need.say(found)); setTimeout(() => this.redraw(), 500); return }
+      if (found.state === "failed") return this.say(need.say(found))
+      run.answers[need.key] = found
+      this.redraw()
     }
 
     fail(message) { this.say(message) }

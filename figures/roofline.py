@@ -1,0 +1,90 @@
+"""Prefill and decode under a chip's roof: FLOPs per byte against FLOPs per second."""
+
+from typing import Any
+
+import param
+from bokeh.models import ColumnDataSource, LabelSet, NumeralTickFormatter
+from bokeh.plotting import figure
+
+from figures.base import Figure
+from figures.serving_costs import BATCHES, CONTEXTS, MODELS, table
+from model.hardware import CHIPS
+
+THIS_MACHINE = "this machine"
+CHIP_NAMES = {chip.name: key for key, chip in CHIPS.items()} | {THIS_MACHINE: "machine"}
+
+
+class Roofline(Figure):
+    chip = param.Selector(
+        default="h100", objects=CHIP_NAMES, label="Chip", doc="Whose bandwidth and rate."
+    )
+    model = param.Selector(
+        default=0,
+        objects={name: i for i, name in enumerate(MODELS)},
+        label="Model",
+        doc="Whose FLOPs and bytes.",
+    )
+    batch = param.Integer(
+        default=0, bounds=(0, len(BATCHES) - 1), label="Sequences", doc="Sequences in a step."
+    )
+    context = param.Integer(
+        default=2, bounds=(0, len(CONTEXTS) - 1), label="Context", doc="Tokens in each cache."
+    )
+
+    title = "The roofline"
+    description = (
+        "A roof that rises with FLOPs per byte until the chip's arithmetic rate, then stays flat; "
+        "one mark for a decode step, far down the slope, and one for a prefill, on the flat."
+    )
+    sources = ("model.costs:decode_step", "model.costs:bound", "model.hardware:Chip.attainable")
+
+    @classmethod
+    def data(cls) -> dict[str, Any]:
+        return table()
+
+    @classmethod
+    def values(cls) -> dict[str, tuple[int, ...]]:
+        return {"batch": BATCHES, "context": CONTEXTS}
+
+    @classmethod
+    def plot(cls) -> figure:
+        """The roof and two marks; sources are called roof, marks and ridge."""
+        chip = table()["chips"]["h100"]
+        chart = figure(
+            x_axis_type="log",
+            y_axis_type="log",
+            x_axis_label="FLOPs per byte",
+            y_axis_label="TFLOP/s",
+            height=380,
+            sizing_mode="stretch_width",
+            tools="hover",
+            tooltips=[("FLOPs per byte", "@x{0,0.0}"), ("TFLOP/s", "@y{0,0.00}")],
+            toolbar_location=None,
+        )
+        roof = ColumnDataSource({"x": chip["intensity"], "y": chip["roof"]}, name="roof")
+        ridge = ColumnDataSource({"x": [chip["ridge"]] * 2, "y": [0.1, 989.0]}, name="ridge")
+        marks = ColumnDataSource(
+            {
+                "x": [1.0, 100.0],
+                "y": [1.0, 100.0],
+                "name": ["decode", "prefill"],
+                "colour": ["#a34700", "#0b5fa5"],
+            },
+            name="marks",
+        )
+        chart.line("x", "y", source=roof, line_width=3, color="#6f7680")
+        chart.line("x", "y", source=ridge, line_width=1, line_dash="dotted", color="#6f7680")
+        chart.scatter("x", "y", source=marks, size=13, color="colour")
+        labels = LabelSet(
+            x="x",
+            y="y",
+            text="name",
+            source=marks,
+            x_offset=10,
+            y_offset=-22,
+            text_color="#8a8f98",
+            text_font_size="13px",
+        )
+        chart.add_layout(labels)
+        chart.axis.formatter = NumeralTickFormatter(format="0,0.[00]")
+        return chart
