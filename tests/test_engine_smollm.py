@@ -1,16 +1,18 @@
 """On a real model: the text transformers writes, and the effects the lessons speak of."""
 
-from typing import Any
-
 import pytest
 import torch
-from transformers import DynamicCache, LlamaConfig, LlamaForCausalLM
+from transformers import DynamicCache
 
-from model.engine.build import Builder, tensor_shapes
+from app.paths import CONTENT
+from model.engine.build import Builder
 from model.engine.checkpoint import Checkpoint
 from model.engine.events import Written
 from model.engine.generate import Options, generate
 from model.engine.layers import InOut
+from model.engine.model import LanguageModel
+from model.engine.opponents import transformers_model
+from model.engine.perplexity import Case, measure
 from model.engine.session import Forgetful, Remembering
 from model.engine.sources import open_checkpoint
 from tests.oracles.engine import CPU
@@ -20,41 +22,21 @@ PROMPT = "The lighthouse keeper climbed the stairs every evening at"
 N_NEW = 200
 
 
-def as_transformers(checkpoint: Checkpoint) -> Any:
-    c = checkpoint.config
-    config = LlamaConfig(
-        vocab_size=c.vocab_size,
-        hidden_size=c.d_model,
-        intermediate_size=c.d_ff,
-        num_hidden_layers=c.n_layers,
-        num_attention_heads=c.n_heads,
-        num_key_value_heads=c.n_kv_heads,
-        max_position_embeddings=c.context,
-        rms_norm_eps=c.norm_eps,
-        rope_parameters={"rope_type": "default", "rope_theta": c.rope_base},
-        tie_word_embeddings=True,
-        bos_token_id=None,
-        eos_token_id=None,
-        pad_token_id=None,
-    )
-    with torch.device("meta"):
-        model = LlamaForCausalLM(config)
-    weights = {name: checkpoint.read(name) for name in tensor_shapes(c)}
-    model.load_state_dict(weights, strict=False, assign=True)
-    model.tie_weights()
-    model.model.rotary_emb = type(model.model.rotary_emb)(config)  # it was on meta, too
-    return model.eval()
-
-
 @pytest.fixture(scope="module")
 def checkpoint() -> Checkpoint:
     return open_checkpoint("smollm2")
 
 
-def test_smollm2_has_the_logits_and_the_greedy_text_of_transformers(checkpoint: Checkpoint):
+@pytest.fixture(scope="module")
+def ours(checkpoint: Checkpoint) -> LanguageModel:
+    return Builder(checkpoint, torch.float32, CPU, InOut).model()
+
+
+def test_smollm2_has_the_logits_and_the_greedy_text_of_transformers(
+    checkpoint: Checkpoint, ours: LanguageModel
+):
     """Transformers is driven by hand: its own `generate` may stop at an end token."""
-    ours = Builder(checkpoint, torch.float32, CPU, InOut).model()
-    theirs = as_transformers(checkpoint)
+    theirs = transformers_model(checkpoint, torch.float32, CPU)
     assert checkpoint.tokenizer is not None
     prompt = checkpoint.tokenizer.encode(PROMPT)
     session = Remembering(ours, len(prompt) + N_NEW)
@@ -71,3 +53,25 @@ def test_smollm2_has_the_logits_and_the_greedy_text_of_transformers(checkpoint: 
         reference = theirs(text).logits
     assert written == expected
     assert (ours.logits(Forgetful(ours).feed(text)) - reference).abs().max() <= 1e-4
+
+
+def test_a_window_needs_its_first_token_and_int8_costs_next_to_nothing(
+    checkpoint: Checkpoint, ours: LanguageModel
+):
+    """On a program; on prose the first token matters less (see the shipped measurement)."""
+    assert checkpoint.tokenizer is not None
+    program = (CONTENT / "texts" / "a-program.txt").read_text(encoding="utf-8")
+    tokens = checkpoint.tokenizer.encode(program)[:500]
+    without, with_one, int8, fp4 = measure(
+        ours,
+        tokens,
+        (
+            Case(slots=64),
+            Case(slots=64, sinks=1),
+            Case(k_format="int8", v_format="int8"),
+            Case(k_format="fp4", v_format="fp4"),
+        ),
+    )
+    assert without.perplexity > 3 * with_one.perplexity
+    assert abs(int8.perplexity / int8.full_perplexity - 1) < 0.005
+    assert int8.kl < fp4.kl / 10

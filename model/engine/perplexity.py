@@ -23,11 +23,11 @@ from model.masks import Predicate, mask, window, window_with_sinks
 from model.storage.base import Storage
 
 SLOTS = (64, 128, 256, 512)
-SINKS = (0, 1, 2, 4)
+SINKS = (0, 1, 4)
 PART = 16
 """Tokens a pass for formats that code many tokens at once; a multiple of it fills their blocks."""
 ROWS = 64
-"""Rows scored at once: the whole vocabulary of a long text would not fit."""
+"""Rows scored at once, so that copies of the whole vocabulary stay small."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,9 +81,9 @@ def measure(
         message = f"a text of {len(tokens)} tokens never leaves a cache of {longest}: give more"
         raise BadInput(message)
     text = torch.tensor([list(tokens)], device=model.device)
-    full = Forgetful(model).feed(text)[0]
+    full = log_law(model, Forgetful(model).feed(text)[0])
     for case in cases:
-        yield compare(model, text[0], full, hidden_rows(model, text, case), case)
+        yield compare(model, text[0], full, log_law(model, hidden_rows(model, text, case)), case)
 
 
 @torch.inference_mode()
@@ -147,11 +147,19 @@ class SinksAtOnce(Reading):
 
 
 @torch.inference_mode()
+def log_law(
+    model: LanguageModel, rows: Float[Tensor, "tokens d_model"]
+) -> Float[Tensor, "tokens vocab"]:
+    """Return the log-probability of every word after every token."""
+    return torch.cat([model.logits(part).log_softmax(dim=-1) for part in rows.split(ROWS)])
+
+
+@torch.inference_mode()
 def compare(
     model: LanguageModel,
     text: Int[Tensor, " tokens"],
-    full: Float[Tensor, "tokens d_model"],
-    rows: Float[Tensor, "tokens d_model"],
+    full: Float[Tensor, "tokens vocab"],
+    laws: Float[Tensor, "tokens vocab"],
     case: Case,
 ) -> Quality:
     """Score both against the words that really follow."""
@@ -159,12 +167,11 @@ def compare(
     sums = torch.zeros(4, dtype=torch.float64)
     for part in torch.arange(first, len(text) - 1, device=text.device).split(ROWS):
         follows = text[part + 1][:, None]
-        p = model.logits(full[part]).double().log_softmax(dim=-1)
-        q = model.logits(rows[part]).double().log_softmax(dim=-1)
+        p, q = full[part], laws[part]
         kl = (p.exp() * (p - q)).sum(dim=-1)
         same = p.argmax(dim=-1) == q.argmax(dim=-1)
-        terms = (-p.gather(1, follows), -q.gather(1, follows), kl, same.double())
-        sums += torch.stack([term.sum() for term in terms]).cpu()
+        terms = (-p.gather(1, follows), -q.gather(1, follows), kl, same)
+        sums += torch.stack([term.double().sum() for term in terms]).cpu()
     n_scored = len(text) - 1 - first
     mean = (sums / n_scored).tolist()
     return Quality(

@@ -1,0 +1,92 @@
+"""The benchmark runs everybody on the same tokens, counts the bytes read, and says so in JSON."""
+
+import json
+
+import pytest
+import torch
+
+from app.__main__ import main
+from model.engine.bench import Ours, Path, Plan, Replayed, our_paths, ratio, take_turns
+from model.engine.build import random_checkpoint
+from model.engine.config import EngineConfig
+from model.engine.graphed import Graphed
+from model.engine.opponents import Transformers, transformers_model
+from model.errors import BadInput
+from tests.oracles.engine import CPU, in_engine
+
+CONFIG = EngineConfig(
+    n_layers=2, n_heads=4, n_kv_heads=2, d_head=8, d_model=32, d_ff=48, vocab_size=97, context=64,
+    tied=False,
+)  # fmt: skip
+CHECKPOINT = random_checkpoint(CONFIG, 4, device=CPU, dtype=torch.float64)
+MODEL = in_engine(CHECKPOINT)
+PLAN = Plan(context=20, new_tokens=12, batch=2, repeats=2, n_uncached=12)
+PROMPT = torch.randint(0, 97, (2, 20), generator=torch.Generator().manual_seed(3))
+KEYS = {"path", "dtype", "prefill_tokens_per_s", "decode_ms_per_token", "share_of_bandwidth"}
+
+
+def others() -> list[Path]:
+    theirs = transformers_model(CHECKPOINT, torch.float64, CPU)
+    decoders = {
+        "transformers, DynamicCache": Transformers(theirs),
+        "transformers, StaticCache": Transformers(theirs, PLAN.capacity),
+        "fixed": Replayed(MODEL, lambda: GRAPHED),
+    }
+    return [
+        Path(name=name, dtype="float64", decoder=decoder, nbytes_per_step=1, steps=PLAN.new_tokens)
+        for name, decoder in decoders.items()
+    ]
+
+
+GRAPHED = Graphed(MODEL, PLAN.capacity, batch=PLAN.batch)
+
+
+def test_every_path_writes_the_same_tokens_in_every_turn():
+    paths = [*our_paths(MODEL, PLAN), *others()]
+    for _repeat, path in take_turns(paths, PROMPT, PLAN):
+        assert path.tokens == paths[0].tokens, path.name
+    assert all(len(path.step_s) == PLAN.repeats for path in paths)  # the warm-up is not counted
+
+
+def test_a_step_reads_every_weight_once_and_the_cache_at_its_mean_length():
+    ours, without = our_paths(MODEL, PLAN)
+    weights = sum(
+        CHECKPOINT.read(name).nbytes for name in CHECKPOINT.names if "embed_tokens" not in name
+    )
+    assert without.nbytes_per_step == weights
+    assert ours.nbytes_per_step - weights == CONFIG.numbers_per_token * 8 * 2 * 26
+
+
+def test_ratios_pair_the_times_of_the_same_repeat():
+    paths = others()
+    mine = Path(name="ours", dtype="float64", decoder=Ours(MODEL, lambda: GRAPHED),
+                nbytes_per_step=1, steps=1, step_s=[1.0, 10.0, 1.0])  # fmt: skip
+    paths[0].step_s, paths[1].step_s = [2.0, 30.0, 1.5], [4.0, 20.0, 5.0]
+    assert ratio([mine, *paths], "ours", "transformers", "float64") == 2.0
+    assert ratio([mine], "ours", "transformers", "float64") is None
+
+
+def test_the_command_prints_json_alone_with_the_promised_keys(capsys: pytest.CaptureFixture[str]):
+    words = "bench --random tiny --context 16 --new-tokens 4 --repeats 1 --dtype float32 --json"
+    assert main(words.split()) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert {row["path"] for row in told["rows"]} >= {"ours", "ours, no cache"}
+    assert all(row.keys() >= KEYS for row in told["rows"])
+    assert told["ratio_to_transformers"] > 0
+    assert told["same_greedy_tokens"] == {"float32": True}
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["--batch 0", "--context 4000 --new-tokens 97", "--repeats 0", "--threads 0"],
+)
+def test_what_cannot_be_measured_is_refused(words: str, capsys: pytest.CaptureFixture[str]):
+    assert main(["bench", "--random", "tiny", *words.split()]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_step_of_fixed_shape_stops_at_the_end_of_its_slab():
+    session = Graphed(MODEL, 3)
+    session.feed(torch.tensor([[1, 2, 3]]))
+    with pytest.raises(BadInput, match="1 new after 3 tokens do not fit in 3"):
+        session.feed(torch.tensor([[4]]))
