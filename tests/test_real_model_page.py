@@ -22,6 +22,15 @@ def until(condition: Any, seconds: float = 10.0) -> None:
         time.sleep(0.005)
 
 
+def behind(gate: threading.Event) -> Any:
+    """Work that waits until the gate opens."""
+
+    def wait(_job: Job) -> None:
+        gate.wait(10)
+
+    return wait
+
+
 @pytest.fixture
 def gate() -> threading.Event:
     return threading.Event()
@@ -29,7 +38,7 @@ def gate() -> threading.Event:
 
 def test_runs_wait_their_turn_and_say_how_many_are_before_them(gate: threading.Event):
     jobs = Jobs()
-    first = jobs.start("a", lambda _job: gate.wait(10))
+    first = jobs.start("a", behind(gate))
     second = jobs.start("b", lambda _job: None)
     until(lambda: jobs.look(first.name)["state"] == "running")
     assert jobs.look(second.name) == {"job": second.name, "state": "waiting", "ahead": 1}
@@ -39,7 +48,7 @@ def test_runs_wait_their_turn_and_say_how_many_are_before_them(gate: threading.E
 
 def test_a_reader_has_one_run_and_the_newest_counts(gate: threading.Event):
     jobs = Jobs()
-    jobs.start("other", lambda _job: gate.wait(10))
+    jobs.start("other", behind(gate))
     old = jobs.start("a", lambda _job: None)
     new = jobs.start("a", lambda _job: None)
     assert jobs.look(old.name)["state"] == "cancelled"
@@ -49,7 +58,7 @@ def test_a_reader_has_one_run_and_the_newest_counts(gate: threading.Event):
 
 def test_a_full_queue_says_so_with_both_numbers(gate: threading.Event):
     jobs = Jobs(max_waiting=2)
-    running = jobs.start("a", lambda _job: gate.wait(10))
+    running = jobs.start("a", behind(gate))
     until(lambda: jobs.look(running.name)["state"] == "running")
     for owner in "bc":
         jobs.start(owner, lambda _job: None)

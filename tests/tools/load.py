@@ -14,6 +14,7 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -77,7 +78,7 @@ def percentile(values: list[float], share: float) -> float:
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else float("nan")
 
 
-async def measure(readers: int, minutes: float, waves: int) -> dict[str, object]:
+async def measure(readers: int, minutes: float, waves: int) -> dict[str, Any]:
     """Run the waves against a server of our own; memory and CPU are that process's."""
     with tempfile.TemporaryDirectory() as folder, serving(Path(folder) / "log") as server:
         process = psutil.Process(server.process.pid)
@@ -94,7 +95,7 @@ async def measure(readers: int, minutes: float, waves: int) -> dict[str, object]
     return report(seen_all) | cost(readers * waves, rest, rows, spent)
 
 
-def report(seen: Seen) -> dict[str, object]:
+def report(seen: Seen) -> dict[str, Any]:
     """What the readers saw."""
     return {
         "readers": len(seen.loads),
@@ -109,7 +110,7 @@ def report(seen: Seen) -> dict[str, object]:
     }
 
 
-def cost(n_readers: int, rest: int, waves: list[int], cpu_s: float) -> dict[str, object]:
+def cost(n_readers: int, rest: int, waves: list[int], cpu_s: float) -> dict[str, Any]:
     """What they cost the server: memory over its resting size, and processor time."""
     return {
         "mb_per_reader": round((waves[0] - rest) / 1e6 / (n_readers / len(waves)), 3),
