@@ -35,7 +35,7 @@ class Quantised(Figure):
         "gives them back, or the codes it holds; below, the error and how far the logits moved."
     )
     sources = (
-        "model.storage.quantised:Quantised",
+        "model.storage.quantised:Quantised.append",
         "model.storage.kivi:encode_groups",
         "model.storage.codecs.blocks:Fp4",
     )

@@ -49,7 +49,7 @@ def _n_weights() -> Fact:
 
 
 def _checksum() -> str:
-    return checksum(SHIPPED.read_text())
+    return checksum(SHIPPED.read_text())[:16]
 
 
 FACTS = {
