@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Error, Page, sync_playwright
 
 ROOT = Path(__file__).parents[2]
 PROBES = Path(__file__).with_name("probes.js")
@@ -109,9 +109,17 @@ class Watched:
     def until(self, condition: str, arg: Any = None, seconds: float = 40) -> None:
         """Wait for a condition; the page's security policy forbids the usual way."""
         end = time.monotonic() + seconds
-        while not self.page.evaluate(condition, arg):
+        while not self._holds(condition, arg):
             assert time.monotonic() < end, f"still not so after {seconds} s: {condition}"
             self.page.wait_for_timeout(15)
+
+    def _holds(self, condition: str, arg: Any) -> bool:
+        try:
+            return bool(self.page.evaluate(condition, arg))
+        except Error as error:  # the page is just being loaded again
+            if "context was destroyed" in error.message or "is not defined" in error.message:
+                return False
+            raise
 
     def complete(self) -> None:
         """Wait until the slower parts of the run have arrived too."""

@@ -83,6 +83,8 @@ window.probe = {
       const p = stage.resolve(params)
       const ctx = { run: stage.run, p, w: 640, kit: kv.kit, spec: stage.spec }
       const { draw, columns } = stage.figure
+      const need = stage.figure.need?.(ctx) // what is asked of the server differs, or has been answered
+      if (need && !stage.run.answers?.[need.key]) return need.key
       const drawn = columns ? columns(ctx) : draw(ctx).marks.map((m) => m && [m.k, m.x, m.y, m.w, m.h, m.text, m.role, m.state, m.d, m.cls])
       return JSON.stringify([drawn, stage.figure.status(ctx)])
     }

@@ -193,7 +193,9 @@ def test_bars_are_as_long_as_their_numbers(read: Callable[..., Any]):
     weights = trace.cached.steps[last].layers[1].attention.weights[0, 0]
     seen = page.evaluate("probe.sweep", ["attention", [{"t": last, "layer": 1, "head": 0}]])[0]
     lengths = np.array([seen["bars"][f"bar{row}"] for row in range(last + 1)])
-    np.testing.assert_allclose(lengths / lengths.sum(), weights, atol=1e-6)
+    scale = lengths.max() / weights.max()
+    least = 1  # a pixel, so that a small weight is still seen
+    np.testing.assert_allclose(lengths, np.maximum(least, scale * weights), rtol=1e-9)
 
 
 def test_cells_of_the_work_grid_are_the_positions_counted(read: Callable[..., Any]):
