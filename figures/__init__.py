@@ -14,6 +14,7 @@ from figures.grouping_work import GroupingWork
 from figures.head_wiring import HeadWiring
 from figures.layer_stack import LayerStack
 from figures.layer_wiring import LayerWiring
+from figures.measured_model import MeasuredModel
 from figures.mla import Mla
 from figures.model_sizes import ModelSizes
 from figures.moving_cache import MovingCache
@@ -72,6 +73,7 @@ FIGURES: dict[str, type[Figure]] = {
     "speculation": Speculation,
     "choosing": Choosing,
     "block-cost": BlockCost,
+    "measured-model": MeasuredModel,
     "eviction": Eviction,
     "moving-cache": MovingCache,
     "bug-trace": BugTrace,

@@ -58,7 +58,7 @@ class Batching(Figure):
             toolbar_location=None,
         )
         for name, colour, dash, label in (
-            ("step", "#0b5fa5", "solid", "at this context"),
+            ("step", "#2b7bd0", "solid", "at this context"),
             ("short", "#6f7680", "dashed", f"at {CONTEXTS[0]} tokens"),
         ):
             source = ColumnDataSource({"x": BATCHES, "y": [float(b) for b in BATCHES]}, name=name)

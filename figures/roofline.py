@@ -68,7 +68,7 @@ class Roofline(Figure):
                 "x": [1.0, 100.0],
                 "y": [1.0, 100.0],
                 "name": ["decode", "prefill"],
-                "colour": ["#a34700", "#0b5fa5"],
+                "colour": ["#c25e10", "#2b7bd0"],
             },
             name="marks",
         )

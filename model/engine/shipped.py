@@ -11,26 +11,31 @@ Row = Mapping[str, Any]
 def read_measurements(folder: Path) -> dict[str, dict[str, Any]]:
     """Read what `kvscroll bench --json` wrote into a folder; other files are left out.
 
-    By name: title, unit, rows of (name, value), and the circumstances: date, command, model,
-    device, processor, threads.
+    By the file's name and the kind of number: title, unit, rows of (name, value), and the
+    circumstances: date, command, model, device, processor, threads.
     """
-    found = ((path.stem, json.loads(path.read_text("utf-8"))) for path in _files(folder))
-    return {name: told for name, made in found if (told := tell(made)) is not None}
-
-
-def tell(made: Any) -> dict[str, Any] | None:
-    """Turn one answer of the bench into rows of a name and a number."""
-    if not isinstance(made, dict) or not made.get("rows") or "command" not in made:
-        return None
-    kind = next((kind for key, kind in KINDS.items() if key in made["rows"][0]), None)
-    if kind is None:
-        return None
-    title, unit, key, name_of = kind
+    made = {path.stem: json.loads(path.read_text("utf-8")) for path in _files(folder)}
     return {
-        "title": title,
-        "unit": unit,
-        "rows": [{"name": name_of(row), "value": row[key]} for row in made["rows"]],
-        **{name: made.get(name, "") for name in CIRCUMSTANCES},
+        f"{name.replace('-', ' ')}: {kind}": told
+        for name, one in made.items()
+        for kind, told in tell(one).items()
+    }
+
+
+def tell(made: Any) -> dict[str, dict[str, Any]]:
+    """Turn one answer of the bench into rows of a name and a number, for each kind it holds."""
+    if not isinstance(made, dict) or not made.get("rows") or "command" not in made:
+        return {}
+    said = {name: made.get(name, "") for name in CIRCUMSTANCES}
+    return {
+        kind: {
+            "title": kind,
+            "unit": unit,
+            "rows": [{"name": name_of(row), "value": row[key]} for row in made["rows"]],
+            **said,
+        }
+        for kind, (unit, key, name_of) in KINDS.items()
+        if key in made["rows"][0] and (kind != PROCESSOR or said["device"] == "cpu")
     }
 
 
@@ -52,8 +57,10 @@ def _case(row: Row) -> str:
     return f"{row['text']}: {kept}{sinks}, {' and '.join(str(name) for name in formats)}"
 
 
-# By a key that tells the kind: title, unit, the number shown, and how a row is called.
-KINDS: dict[str, tuple[str, str, str, Callable[[Row], str]]] = {
-    "decode_tokens_per_s": ("speed of writing", "tokens a second", "decode_tokens_per_s", _path),
-    "perplexity": ("perplexity, beside the full cache's", "times", "ratio", _case),
+PROCESSOR = "processor time of a token"  # leaves out what else the machine did meanwhile
+# By kind: unit, the number shown, and how a row is called.
+KINDS: dict[str, tuple[str, str, Callable[[Row], str]]] = {
+    PROCESSOR: ("milliseconds", "decode_cpu_ms_per_token", _path),
+    "speed of writing": ("tokens a second", "decode_tokens_per_s", _path),
+    "perplexity over the full cache's": ("times", "ratio", _case),
 }

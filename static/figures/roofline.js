@@ -10,7 +10,7 @@ kv.figure("roofline", (() => {
   const columns = (ctx) => {
     const c = chip(ctx)
     const { x, y } = marks(ctx)
-    return { roof: { x: c.intensity, y: c.roof }, ridge: { x: [c.ridge, c.ridge], y: [c.roof[0], c.roof.at(-1)] }, marks: { x, y, name: ["decode", "prefill"], colour: ["#a34700", "#0b5fa5"] } }
+    return { roof: { x: c.intensity, y: c.roof }, ridge: { x: [c.ridge, c.ridge], y: [c.roof[0], c.roof.at(-1)] }, marks: { x, y, name: ["decode", "prefill"], colour: ["#c25e10", "#2b7bd0"] } }
   }
   const status = (ctx) => {
     const { spec, p, kit } = ctx

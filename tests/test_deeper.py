@@ -1,0 +1,210 @@
+"""What lesson 4 draws is what its models say: counts, rows, laws, and answers to the wire."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from app.deeper_runs import KNOBS
+from app.runs import DEFAULT_SENTENCE, EXAMPLES, part_of, trace_of
+from figures.block_cost import SIZES, block_of, counted
+from figures.choosing import first
+from model.attention.online_table import record_row
+from model.config import DecoderConfig
+from model.decoder import Decoder
+from model.engine.shipped import read_measurements, tell
+from model.errors import BadInput
+from model.positions_table import code_table, rotary_table
+from model.rope import LAYOUTS, rotate
+from model.sampling import Sampling
+from model.serving.eviction_table import RECENT, causal_rows, kept_by_rule
+from model.speculation import Limits
+from model.speculation_record import (
+    MakeDrafter,
+    by_first_layers,
+    by_lookup,
+    law_gap,
+    record_speculation,
+    rows_after_refusal,
+)
+from model.toy.choosing import N_SHOWN, allowed_logits, choose_again
+from model.work_of import work_of
+
+DEFAULTS = {"t": 1, "temperature": 400, "top_k": 8, "top_p": 90, "min_p": 5, "seed": 1}
+every_sentence = pytest.mark.parametrize("text", EXAMPLES[:3])
+
+
+def asked(**changed: object) -> str:
+    return json.dumps({"text": DEFAULT_SENTENCE, **DEFAULTS, **changed})
+
+
+def choice(**changed: object) -> dict[str, object]:
+    return part_of("choice", asked(**changed), "somebody")
+
+
+@pytest.mark.parametrize("make", [by_lookup, by_first_layers(1)], ids=["lookup", "layers"])
+@pytest.mark.parametrize("n_drafts", [1, 4])
+def test_rounds_write_the_greedy_text_and_leave_a_row_for_all_but_the_last_token(
+    make: MakeDrafter, n_drafts: int
+):
+    prompt = [3, 7, 1, 7]
+    decoder = Decoder(DecoderConfig(), 1)
+    found = record_speculation(decoder, prompt, make, Limits(new_tokens=9, draft_tokens=n_drafts))
+    assert found["same"]
+    length = len(prompt)
+    for one in found["rounds"]:
+        length += len(one["tokens"])
+        assert one["rows"] == length - 1
+        assert one["tokens"][: one["accepted"]] == one["drafted"][: one["accepted"]]
+    assert length == len(prompt) + found["n_tokens"]
+    assert found["tokens_a_pass"] == found["n_tokens"] / len(found["rounds"])
+
+
+def test_the_sampled_law_is_the_targets_over_every_text():
+    config = DecoderConfig(vocab_size=2, d_model=8, d_head=4, n_heads=2, n_kv_heads=1, d_ff=8)
+    found = law_gap(config, 3, by_first_layers(1), [1], Limits(new_tokens=2, draft_tokens=1))
+    assert found["texts"] == config.vocab_size**2
+    assert found["total"] == pytest.approx(1, abs=1e-12)
+    assert found["gap"] < 1e-12
+
+
+@pytest.mark.parametrize("stand", [0, 2, 3])
+def test_refused_drafts_leave_no_rows(stand: int):
+    assert rows_after_refusal(rows=7, drafts=3, stand=stand) == 7 + 1 + stand
+
+
+@every_sentence
+@pytest.mark.parametrize("temperature", [0.0, 0.5, 4.0])
+def test_stages_narrow_the_words_of_the_step(text: str, temperature: float):
+    trace = trace_of(text)
+    sampling = Sampling(temperature=temperature, top_k=5, top_p=0.9, min_p=0.05)
+    found = choose_again(trace, 0, sampling, seed=2)
+    assert found["kept"] == sorted(found["kept"], reverse=True)
+    assert found["kept"][-1] >= 1
+    assert found["words"][0] == trace.words[0]
+    assert len(found["words"]) == N_SHOWN
+    assert found["place"] is not None
+    assert found["keeps"][-1][found["place"]]
+    if not temperature:
+        assert found["chosen"] == trace.words[0]
+
+
+@every_sentence
+def test_the_distribution_chosen_from_is_the_one_of_the_run(text: str):
+    for step in trace_of(text).cached.steps:
+        law = allowed_logits(step).softmax(dim=-1).numpy()
+        np.testing.assert_allclose(law, step.probabilities, atol=1e-12)
+
+
+def test_the_first_state_of_the_figure_is_what_the_server_answers():
+    answer = part_of("choice", json.dumps(first()["asked"]), "somebody")
+    assert answer == first()["answer"]
+
+
+def test_a_choice_is_the_same_each_time_and_another_seed_may_choose_another():
+    words = {
+        choice(temperature=800, top_k=0, top_p=100, min_p=0, seed=n)["chosen"] for n in range(9)
+    }
+    assert choice() == choice()
+    assert len(words) > 1
+
+
+def test_what_is_out_of_bounds_is_brought_within():
+    assert choice(top_p=10**6) == choice(top_p=100)
+    assert choice(t=10**6)["t"] == len(trace_of(DEFAULT_SENTENCE).cached.steps) - 1
+    assert choice(t=-5)["t"] == 0
+    assert choice(temperature=-1)["chosen"] == choice(temperature=0)["chosen"]
+
+
+@pytest.mark.parametrize("name", ["t", *KNOBS])
+@pytest.mark.parametrize("value", [None, "1", 0.5, True, [], {}])
+def test_what_is_no_number_is_refused_in_a_line(name: str, value: object):
+    with pytest.raises(BadInput, match=name):
+        choice(**{name: value})
+
+
+@pytest.mark.parametrize("question", ["", "{}", "[1]", "no", "null", '{"text": "x"}', "[" * 9_000])
+def test_what_is_no_question_is_refused_in_a_line(question: str):
+    with pytest.raises(BadInput, match="JSON"):
+        part_of("choice", question, "somebody")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_shift_changes_the_stored_key_and_no_score(layout: str):
+    q, k = np.array([1.0, 0.5, -0.5, 2.0]), np.array([0.3, 1.0, 2.0, -1.0])
+    found = rotary_table(q, k, 6, (0, 3, 100))[layout]
+    for shift in ("3", "100"):
+        np.testing.assert_allclose(found[shift]["scores"], found["0"]["scores"], atol=1e-11)
+        assert found[shift]["gap"] < 1e-11
+        assert not np.allclose(found[shift]["stored"], found["0"]["stored"])
+    places = torch.arange(6)
+    turned = rotate(torch.from_numpy(q).expand(1, 6, -1), places, layout=LAYOUTS[layout])[0]
+    by_hand = np.array(found["0"]["stored"]) @ turned[-1].numpy()
+    np.testing.assert_allclose(found["0"]["scores"], by_hand, atol=1e-12)
+
+
+def test_products_of_position_codes_know_the_distance_alone():
+    found = code_table(6, (0, 7))
+    np.testing.assert_allclose(found["7"]["products"], found["0"]["products"], atol=1e-12)
+    assert len(set(np.round(found["0"]["products"], 6))) > 1
+
+
+def test_no_block_size_changes_the_result_of_a_row():
+    scores = np.array([-np.inf, -np.inf, 0.3, 900.0, -0.4, 902.0])
+    found = record_row(scores, np.arange(12.0).reshape(6, 2), range(1, 9))
+    assert found["gap"] < 1e-12
+    assert found["scores"][:2] == [None, None]
+    assert found["blocks"]["2"][0]["m"] is None
+    json.dumps(found, allow_nan=False)
+
+
+@every_sentence
+@pytest.mark.parametrize("rule", ["h2o", "snapkv"])
+def test_a_rule_keeps_no_more_than_its_budget_and_the_newest_always(text: str, rule: str):
+    rows = [
+        torch.tensor(step.layers[1].attention.weights[0, -1])
+        for step in trace_of(text).cached.steps
+    ]
+    n, budgets = len(rows), (3, 5, 40)
+    found = kept_by_rule(causal_rows(rows), budgets)
+    assert sum(found["received"]) == pytest.approx(n)
+    for budget in budgets:
+        ids = found[rule][str(budget)]["ids"]
+        assert len(ids) == min(budget, n)
+        assert set(range(n - RECENT, n)) <= set(ids)
+    assert found[rule]["40"]["share"] == pytest.approx(1)
+
+
+@pytest.mark.parametrize("name", [name for name in SIZES if name.startswith("Llama")])
+def test_the_sizes_of_a_named_block_are_the_models(name: str):
+    assert block_of(name) == work_of(name).layers[0]
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_decode_steps_add_up_to_the_prefill(name: str):
+    made = counted()["blocks"][name]
+    assert made["steps"] == made["prefill"]
+    d = made["d_model"]
+    if name.startswith("2017"):
+        assert made["decode"] == [24 * d * d + 4 * d * t for t in counted()["tokens"]]
+
+
+def test_measurements_are_told_with_when_and_how(tmp_path: Path):
+    made = {
+        "command": "kvscroll bench", "date": "2020-02-02", "model": "tiny", "device": "cpu",
+        "processor": "x", "threads": 1,
+        "rows": [{"path": "ours", "dtype": "float32", "decode_tokens_per_s": 7.5}],
+    }  # fmt: skip
+    (tmp_path / "speed.json").write_text(json.dumps(made))
+    (tmp_path / "other.json").write_text(json.dumps({"rows": [{"anything": 1}]}))
+    found = read_measurements(tmp_path)
+    assert list(found) == ["speed: speed of writing"]
+    (told,) = found.values()
+    assert told["rows"] == [{"name": "ours, float32", "value": 7.5}]
+    assert told["date"] == "2020-02-02"
+    assert tell([]) == {}
+    made["rows"][0]["decode_cpu_ms_per_token"] = 2.5
+    assert [one["rows"][0]["value"] for one in tell(made).values()] == [2.5, 7.5]
+    assert len(tell({**made, "device": "a card"})) == 1
