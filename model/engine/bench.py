@@ -8,7 +8,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Int
@@ -21,14 +21,16 @@ from model.engine.session import Forgetful, Remembering, Session
 from model.errors import BadInput
 
 Tokens = Int[Tensor, "batch new"]
+Chosen = Int[Tensor, "batch 1"]
 
 
+@runtime_checkable
 class Decoder(Protocol):
     """Reads a prompt, then one token a step, greedily."""
 
-    def prefill(self, prompt: Tokens) -> Tokens: ...
+    def prefill(self, prompt: Tokens) -> Chosen: ...
 
-    def step(self, tokens: Tokens) -> Tokens: ...
+    def step(self, tokens: Tokens) -> Chosen: ...
 
 
 class Ours:
@@ -38,12 +40,12 @@ class Ours:
         self.model, self.begin = model, begin
         self.session = begin()
 
-    def prefill(self, prompt: Tokens) -> Tokens:
+    def prefill(self, prompt: Tokens) -> Chosen:
         self.session = self.begin()
         return self.step(prompt)
 
     @torch.inference_mode()
-    def step(self, tokens: Tokens) -> Tokens:
+    def step(self, tokens: Tokens) -> Chosen:
         last = self.session.feed(tokens)[:, -1:]
         return self.model.logits(last)[:, 0].argmax(dim=-1, keepdim=True)
 
@@ -51,7 +53,7 @@ class Ours:
 class Replayed(Ours):
     """The engine's step of fixed shape: one slab and one graph, used again for every run."""
 
-    def prefill(self, prompt: Tokens) -> Tokens:
+    def prefill(self, prompt: Tokens) -> Chosen:
         self.session.crop(0)
         return self.step(prompt)
 

@@ -12,6 +12,7 @@ from model.engine.config import EngineConfig
 from model.errors import BadInput
 
 Tokens = Int[Tensor, "batch new"]
+Chosen = Int[Tensor, "batch 1"]
 
 
 def transformers_model(checkpoint: Checkpoint, dtype: torch.dtype, device: torch.device) -> Any:
@@ -61,7 +62,7 @@ class Transformers:
         self.model, self.n_static = model, n_static
         self.cache: Any = None
 
-    def prefill(self, prompt: Tokens) -> Tokens:
+    def prefill(self, prompt: Tokens) -> Chosen:
         from transformers import DynamicCache, StaticCache  # noqa: PLC0415
 
         config = self.model.config
@@ -72,6 +73,6 @@ class Transformers:
         return self.step(prompt)
 
     @torch.inference_mode()
-    def step(self, tokens: Tokens) -> Tokens:
+    def step(self, tokens: Tokens) -> Chosen:
         scores = self.model(tokens, cache=self.cache, logits_to_keep=1).logits[:, -1]
         return scores.argmax(dim=-1, keepdim=True)
