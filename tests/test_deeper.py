@@ -1,6 +1,8 @@
 """What lesson 4 draws is what its models say: counts, rows, laws, and answers to the wire."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -208,3 +210,11 @@ def test_measurements_are_told_with_when_and_how(tmp_path: Path):
     made["rows"][0]["decode_cpu_ms_per_token"] = 2.5
     assert [one["rows"][0]["value"] for one in tell(made).values()] == [2.5, 7.5]
     assert len(tell({**made, "device": "a card"})) == 1
+
+
+def test_a_process_that_ends_while_it_measures_ends_well():
+    code = "from app.machine import machine; print(machine('')['state'])"
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, ended.stdout.strip(), ended.stderr) == (0, "measuring", "")
