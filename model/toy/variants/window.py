@@ -35,8 +35,8 @@ class WindowCache(Cache):
     def append(self, k: NewKeys, v: NewValues) -> Seen:
         """Let the oldest row go when the window is full; keep the new one."""
         if self.length == WINDOW:
-            for rows in (self._k, self._v):
-                rows[:, :-1] = rows[:, 1:].clone()
+            # moved into new rows, not in place: who was handed the old ones may still read them
+            self._k, self._v = (torch.roll(rows, -1, dims=-2) for rows in (self._k, self._v))
             self.length -= 1
         return super().append(k, v)
 
