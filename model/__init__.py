@@ -11,7 +11,7 @@ What is stored (lesson 2)
     attention.attend, .heads    scores, softmax, mix; grouped heads; the seams for wrong twins
     attention.latent, .shared, .yoco, .compressed
     toy.variants                the toy trained each of these ways
-    storage                     ways to keep keys and values, one a file; storage.codecs in fewer bits
+    storage                     ways to keep keys and values, one a file; codecs for fewer bits
     cache, decoder              a store a layer; a small decoder-only model around them
 
 Which keys are read (lesson 3)
