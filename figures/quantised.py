@@ -8,10 +8,10 @@ from figures.base import Figure, one_of_two
 
 FORMATS = {
     "int8": "int8",
-    "FP8 (E4M3)": "fp8-e4m3",
+    "FP8": "fp8-e4m3",
     "FP4": "fp4",
-    "KIVI, 4 bits": "kivi-4",
-    "KIVI, 2 bits": "kivi-2",
+    "KIVI 4-bit": "kivi-4",
+    "KIVI 2-bit": "kivi-2",
 }
 
 
@@ -23,7 +23,7 @@ class Quantised(Figure):
     after = param.Selector(
         default="value",
         objects={"read back": "value", "codes": "units"},
-        label="Beside them",
+        label="Show",
         doc="The numbers read back, or the codes that are stored.",
     )
     layer = one_of_two("Layer", "Which decoder layer's rows are shown.")

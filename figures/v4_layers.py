@@ -6,7 +6,7 @@ import param
 
 from figures.base import Figure
 
-TOKENS = (1_024, 8_192, 65_536, 262_144, 1_048_576)
+TOKENS = 1_048_576  # the longest context it is offered with
 BYTES_16_BIT = 2
 
 
@@ -25,9 +25,6 @@ class V4Layers(Figure):
         label="Add up",
         doc="How far the sum is taken.",
     )
-    tokens = param.Integer(
-        default=4, bounds=(0, len(TOKENS) - 1), label="Context", doc="Tokens in the context."
-    )
 
     title = "Forty layers, four stores"
     description = (
@@ -42,12 +39,8 @@ class V4Layers(Figure):
     )
 
     @classmethod
-    def values(cls) -> dict[str, tuple[int, ...]]:
-        return {"tokens": TOKENS}
-
-    @classmethod
     def data(cls) -> dict[str, Any]:
-        """Kinds, owners and choosers of all layers; the four sums; bytes at each context."""
+        """Kinds, owners and choosers of all layers; the four sums; bytes of a long context."""
         from model.attention.compressed.config import (  # noqa: PLC0415 -- loads torch
             FLASH,
             INDEX_ROW,
@@ -73,7 +66,7 @@ class V4Layers(Figure):
                 float(total),
             ],
             "tokens": TOKENS,
-            "bytes": [float(total * n) for n in TOKENS],
+            "bytes": float(total * TOKENS),
         }
 
 

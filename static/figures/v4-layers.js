@@ -63,9 +63,8 @@ kv.figure("v4-layers", (() => {
   }
   const status = ({ spec, p, kit }) => {
     const one = spec.data.layers[p.layer]
-    const tokens = spec.data.tokens[p.tokens]
     const sum = spec.data.sums[p.stage]
-    return `Layer ${p.layer} (${KINDS[one.kind][2]}) ${DOES[one.kind](one)}. The sum so far: ${kit.whole(sum)} bytes a token; finished, ${kit.bytes(spec.data.bytes[p.tokens])} at ${kit.whole(tokens)} tokens, windows (${kit.bytes(spec.data.window_bytes)}) apart.`
+    return `Layer ${p.layer} (${KINDS[one.kind][2]}) ${DOES[one.kind](one)}. The sum so far: ${kit.whole(sum)} bytes a token; finished, ${kit.bytes(spec.data.bytes)} at ${kit.whole(spec.data.tokens)} tokens.`
   }
   const table = ({ spec }) => ({
     caption: "DeepSeek-V4.1-Flash, layer by layer", head: ["layer", "kind", "entries of layer", "chosen by layer", "tokens an entry"],

@@ -39,7 +39,7 @@ kv.figure("variant-words", (() => {
     const { right, different } = counted(ctx)
     const n = ctx.spec.data.variants.length
     const first = `${right} of ${n} variants write what the grammar they were taught says`
-    return different.length ? `${first}; ${different.length} write other words than the plain one.` : `${first}; all write the same words.`
+    return different.length ? `${first}; ${different.length === 1 ? "1 writes" : `${different.length} write`} other words than the plain one.` : `${first}; all write the same words.`
   }
   const table = (ctx) => ({
     caption: "The sentence by every variant (weights of the median seed)", head: ["variant", "numbers a word", "bytes kept", "as taught", "words"],
