@@ -1,10 +1,12 @@
 """A smaller cache is measured as decoding would feel it; its bytes are what the formula says."""
 
+import json
 from typing import Any
 
 import pytest
 import torch
 
+from app.paths import CONTENT
 from model.engine.build import random_checkpoint
 from model.engine.config import EngineConfig
 from model.engine.generate import Options, generate
@@ -105,3 +107,25 @@ def test_a_measured_cache_takes_the_bytes_the_calculator_says(
     list(generate(session, [1, 2, 3], Options(max_tokens=37)))
     question = Question(tokens=session.length, k_format=named, v_format=named)
     assert session.nbytes_held == total_bytes(read_config(HF, name="tiny"), question)
+
+
+V_ONLY = ("as-computed", "fp4")
+SHIPPED = json.loads((CONTENT / "measurements" / "smollm2-quality.json").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("text", sorted(path.stem for path in (CONTENT / "texts").glob("*.txt")))
+def test_the_shipped_measurement_covers_every_text_and_says_what_the_lessons_say(text: str):
+    rows = [row for row in SHIPPED["rows"] if row["text"] == text]
+    windows = {(row["slots"], row["sinks"]): row["perplexity"] for row in rows if row["slots"]}
+    ratios = {
+        row["k_format"]: row["ratio"] for row in rows if row["k_format"] == row["v_format"]
+    } | {"value-fp4": next(r["ratio"] for r in rows if (r["k_format"], r["v_format"]) == V_ONLY)}
+    assert windows[64, 0] > 2 * windows[64, 1]
+    assert abs(ratios["int8"] - 1) < 0.005
+    assert 1 < ratios["value-fp4"] < ratios["fp4"] < ratios["mxfp4"]
+
+
+def test_on_a_program_losing_the_first_token_triples_the_perplexity():
+    kept = {r["sinks"]: r["perplexity"] for r in SHIPPED["rows"]
+            if (r["text"], r["slots"]) == ("a-program", 64)}  # fmt: skip
+    assert kept[0] > 3 * kept[1]
