@@ -5,7 +5,9 @@ import sys
 
 import pytest
 
-from model.facts.attention import FACTS
+from model.facts import attention, windows
+
+FACTS = attention.FACTS | windows.FACTS
 
 PUBLISHED = {
     "mla-numbers-per-layer": "576",
