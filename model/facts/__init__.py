@@ -13,6 +13,7 @@ MODULES = (
     "attention",
     "cache",
     "deeper",
+    "measured",
     "patterns",
     "serving",
     "sharing",
