@@ -180,9 +180,7 @@ class Network:
         norm2 = self._norm(norm1 + feed_forward, w.gain2, w.shift2)
         return EncoderPass(attention, norm1, hidden, feed_forward, norm2)
 
-    def _decoder_layer(
-        self, w: Any, y: Tensor, around: Around, source: KeysValues
-    ) -> DecoderPass:
+    def _decoder_layer(self, w: Any, y: Tensor, around: Around, source: KeysValues) -> DecoderPass:
         attention = self._self_attention(w, y, around)
         self.arithmetic.work.projected_rows += y.shape[-2]
         self.arithmetic.work.self_scores += attention.scores.numel()
