@@ -160,7 +160,7 @@
     const typed = address.get("s")
     if (typed !== null) {
       const input = document.querySelector("form.sentence input")
-      if (input) { input.value = typed; kv.sentence.want(typed) }
+      if (input) { input.value = typed; page.waiting = typed; kv.sentence.want(typed) }
     }
     kv.extras?.forEach((extra) => extra())
     document.documentElement.dataset.ready = "yes"
