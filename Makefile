@@ -23,7 +23,8 @@ browser:
 	@sh .ci/browser.sh
 
 test: setup browser  ## the whole suite, browser tests included
-	$(BIN)/python -m pytest -m "not catalogue"
+	$(BIN)/python -m pytest -m "not catalogue and not browser"
+	$(BIN)/python -m pytest -m browser  # a process of its own: a browser's event loop is never let go
 
 check: setup browser  ## what a maintainer runs before a release
 	$(BIN)/ruff check .
@@ -31,7 +32,8 @@ check: setup browser  ## what a maintainer runs before a release
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 	$(BIN)/codespell content README.md .github
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "not browser"
+	$(BIN)/python -m pytest -m browser
 
 fix: setup  ## let the tools repair what they can
 	$(BIN)/ruff check --fix .
