@@ -1,5 +1,6 @@
 """The server: one Panel app a page, shipped assets, limits, a health address."""
 
+import atexit
 import gc
 import os
 import secrets
@@ -96,14 +97,29 @@ class Sessions:
         return len(self.live) < self.limit
 
 
+def build_behind(paths: list[str]) -> None:
+    """Build pages in a thread; a process that ends waits for the page under way, no longer."""
+    ending = threading.Event()
+
+    def build_all() -> None:
+        for path in paths:
+            if ending.is_set():
+                return
+            build(path)
+
+    builder = threading.Thread(target=build_all, daemon=True)
+    builder.start()
+    atexit.register(builder.join)
+    atexit.register(ending.set)  # the last registered is the first called
+
+
 def prepare(paths: list[str], *, at_once: bool) -> None:
     """Build the first pages now and the rest behind the reader's back; all now before a fork."""
     first = paths if at_once else paths[:2]
     for path in first:
         build(path)
-    rest = threading.Thread(target=lambda: [build(path) for path in paths], daemon=True)
     if not at_once:
-        rest.start()
+        build_behind(paths)
 
 
 def make_server(address: Address) -> Any:
