@@ -59,7 +59,7 @@ def extras(trace: Trace, compared: Comparisons) -> dict[str, Any]:
         **packed(
             {
                 "bidirectional.k": _moving_keys(compared.bidirectional),
-                "gap.blas": compared.library_gap,
+                "gap.blas": compared.blas_gap,
                 "zero.x": _rows(wrong, lambda step: step.embedded.x[-1]),
                 "zero.input": _inputs(wrong),
                 "zero.q": _by_step(wrong, lambda a: a.q[:, -1]),

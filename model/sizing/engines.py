@@ -3,6 +3,7 @@
 An engine says which form of a layer's rows it keeps, how many of them, and how it stores states.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
@@ -79,14 +80,15 @@ class Engine(Protocol):
     ) -> Allocation: ...
 
 
-class PerLayer:
+class PerLayer(ABC):
     """Every layer on its own: its rows times their bytes, and its states."""
 
     def layers(self, layers: Sequence[Layer]) -> list[Layer]:
         return list(layers)
 
+    @abstractmethod
     def cells(self, rows: Rows, run: Run) -> Cells:
-        raise NotImplementedError
+        """Rows in one buffer of this engine for a layer's rows, and how many buffers."""
 
     def state(self, state: State, model_bytes: int) -> tuple[int, int]:
         return state.numbers, 4 if state.stored_as == "float32" else model_bytes

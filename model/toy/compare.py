@@ -45,7 +45,7 @@ def compare(trace: Trace) -> Comparisons:
                 Cut(name, tuple(chunks), _gap(trace, decode.prefill(model, source, fed, chunks)))
                 for name, chunks in cuts_of(len(fed)).items()
             ),
-            library_gap=_library_gap(trace, choose),
+            blas_gap=_blas_gap(trace, choose),
         )
 
 
@@ -59,7 +59,7 @@ def _gap(trace: Trace, prefilled: decode.Prefilled) -> float:
     return float(largest)
 
 
-def _library_gap(trace: Trace, choose: decode.Choice) -> np.ndarray:
+def _blas_gap(trace: Trace, choose: decode.Choice) -> np.ndarray:
     config, parameters = shipped()
     model = Network(config, parameters, Blas())
     _, source = source_of(model, trace.reading)

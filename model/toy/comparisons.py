@@ -27,4 +27,4 @@ class Comparisons:
     bidirectional: Run  # naive, every position reading every other
     first_place: Run  # cached, every word fed as if at place 0
     cuts: tuple[Cut, ...]
-    library_gap: Float[np.ndarray, " steps"]  # largest logit difference a step, BLAS summing
+    blas_gap: Float[np.ndarray, " steps"]  # largest logit difference a step, BLAS summing

@@ -218,7 +218,7 @@ def test_the_largest_differences_said_are_the_ones_measured(read: Callable[..., 
     trace = record(DEFAULT_SENTENCE)
     wanted = [{"t": "last", "arithmetic": kind} for kind in ("fixed", "blas")]
     fixed, library = page.evaluate("probe.sweep", ["proof", wanted])
-    gaps = wrong_twins(DEFAULT_SENTENCE).library_gap
+    gaps = wrong_twins(DEFAULT_SENTENCE).blas_gap
     for t in range(len(trace.words)):
         assert fixed["labels"][f"g{t}"] == "0.0"
         shown = library["labels"][f"g{t}"]
