@@ -19,7 +19,7 @@
     clearTimeout(slow)
     if (!reply || text !== latest) return
     kv.page.keep(reply.away ? text : null) // what waits for the server is asked again when it is back
-    if (reply.message) return tell(cut + reply.message, "warn")
+    if (reply.message) { if (kv.page.address.asked) kv.page.show(); return tell(cut + reply.message, "warn") }
     tell(cut)
     kv.setRun(reply.run)
   }
@@ -53,6 +53,15 @@
     for (const node of document.querySelectorAll("[data-output]")) node.textContent = run.output
   }
 
+  /** On a phone the input scrolls away with the masthead: this button brings it to the reader. */
+  const raise = (button, box, input) => {
+    const up = (raised) => { box.classList.toggle("raised", raised); button.setAttribute("aria-expanded", `${raised}`) }
+    button.addEventListener("click", () => { up(true); input.focus({ preventScroll: true }); input.select() })
+    box.addEventListener("submit", () => { if (box.classList.contains("raised")) { up(false); button.focus({ preventScroll: true }) } })
+    box.addEventListener("keydown", (event) => { if (event.key === "Escape" && box.classList.contains("raised")) { up(false); button.focus({ preventScroll: true }) } })
+    box.addEventListener("focusout", (event) => { if (!box.contains(event.relatedTarget)) up(false) })
+  }
+
   const start = () => {
     const box = document.querySelector("form.sentence")
     if (!box) return
@@ -62,6 +71,7 @@
     for (const button of document.querySelectorAll("[data-example]")) {
       button.addEventListener("click", () => { input.value = button.dataset.example; want(input.value); button.closest("details")?.removeAttribute("open") })
     }
+    for (const button of document.querySelectorAll("[data-raise]")) raise(button, box, input)
   }
   kv.sentence = { want, chips, start, tell, completeSoon }
 })()

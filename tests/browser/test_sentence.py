@@ -141,3 +141,22 @@ def test_two_readers_do_not_see_each_other(read: Callable[..., Any]):
     mine.wait_for_timeout(300)
     assert mine.evaluate("kv.run.text") == "I love you"
     assert theirs.locator("[data-output]").inner_text() == record("My dog is very happy!").sentence
+
+
+def test_on_a_phone_the_sentence_is_in_reach_at_every_step_and_gives_the_place_back(
+    read: Callable[..., Any],
+):
+    one = read(viewport={"width": 390, "height": 844})
+    page = one.open(LESSON)
+    one.to_step(5)
+    step = page.evaluate("kv.page.steps.active")
+    assert page.locator("#sentence").bounding_box()["y"] < 0, "it has scrolled away"
+    page.click("[data-raise]")
+    assert page.locator("#sentence").bounding_box()["y"] >= 0
+    assert page.evaluate("document.activeElement.id") == "sentence"
+    page.keyboard.type("the white dog sleeps")
+    one.until("t => kv.run.text === t", "the white dog sleeps")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.matches('[data-raise]')")
+    one.settle()
+    assert page.evaluate("kv.page.steps.active") == step
