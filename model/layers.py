@@ -38,10 +38,10 @@ class SwiGLU(nn.Module):
 
 def embedding(vocab_size: int, d_model: int, generator: torch.Generator) -> nn.Embedding:
     """Make one row of unit-size numbers per token."""
-    empty = skip_init(nn.Embedding, vocab_size, d_model, dtype=torch.float64)
-    table = cast("nn.Embedding", empty)
-    nn.init.normal_(table.weight, generator=generator)
-    return table
+    rows = torch.empty(vocab_size, d_model, dtype=torch.float64)
+    nn.init.normal_(rows, generator=generator)
+    # not `skip_init`: for an embedding it loads torch's compiler, over a second of start-up
+    return nn.Embedding.from_pretrained(rows, freeze=False)
 
 
 class Ends(nn.Module):
