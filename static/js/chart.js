@@ -14,11 +14,11 @@
     const look = () => (window.Bokeh?.embed ? resolve(window.Bokeh) : setTimeout(look, 50))
     look()
   })
-  let made = 0
+  let count = 0
   const start = async (stage, node) => {
     const Bokeh = await whenBokeh()
     await document.fonts.load("12px Inter").catch(() => {})
-    node.id = `chart-${++made}`
+    node.id = `chart-${++count}`
     const item = JSON.parse(JSON.stringify(stage.spec.plot))
     for (const root of item.doc.roots) root.attributes.sizing_mode = "stretch_both" // the place on the page decides the size
     const views = await Bokeh.embed.embed_item(item, node.id)
@@ -28,13 +28,25 @@
     new MutationObserver(() => dress(doc)).observe(document.documentElement, { attributeFilter: ["data-theme"] })
     return doc
   }
+  const made = (stage, node) => (node.doc ??= start(stage, node).catch((error) => {
+    node.doc = null // the reader went on while it was made: the next visit makes it
+    if (node.isConnected) throw error
+  }))
+  /** Make a figure's chart out of sight: the first look at it then takes no longer than the next. */
+  kv.chartAhead = async (stage, name) => {
+    const spec = stage.specs[name]
+    if (!spec?.plot || stage.charts[name]) return
+    const node = (stage.charts[name] = kv.html("div", { class: "chart ahead", role: "img" }))
+    stage.canvas.append(node)
+    await made({ spec }, node)
+    if (node.classList.contains("ahead")) node.remove()
+  }
   /** Fill the stage's chart; sources are found by name, so a state is only numbers. */
   kv.chart = async (stage, columns) => {
     const node = stage.chart
     node.wanted = columns
-    node.doc ??= start(stage, node)
-    const doc = await node.doc
-    if (node.wanted !== columns) return
+    const doc = await made(stage, node)
+    if (!doc || node.wanted !== columns) return
     for (const [name, data] of Object.entries(columns)) {
       const source = doc.get_model_by_name(name)
       if (source) source.data = data
