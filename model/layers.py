@@ -1,20 +1,19 @@
 """The parts of a decoder that are not attention, with weights from a generator we own."""
 
-from typing import cast
-
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import silu
-from torch.nn.utils import skip_init
 
 
 def linear(
     d_in: int, d_out: int, generator: torch.Generator, dtype: torch.dtype = torch.float64
 ) -> nn.Linear:
     """Make a bias-free projection whose outputs have about the size of its inputs."""
-    layer = cast("nn.Linear", skip_init(nn.Linear, d_in, d_out, bias=False, dtype=dtype))
-    nn.init.normal_(layer.weight, std=d_in**-0.5, generator=generator)
+    # not `skip_init`: what it imports costs more than all the layers it makes
+    layer = nn.Linear(d_in, d_out, bias=False, dtype=dtype, device="meta")
+    weight = torch.empty(d_out, d_in, dtype=dtype)
+    layer.weight = nn.Parameter(nn.init.normal_(weight, std=d_in**-0.5, generator=generator))
     return layer
 
 
@@ -40,7 +39,6 @@ def embedding(vocab_size: int, d_model: int, generator: torch.Generator) -> nn.E
     """Make one row of unit-size numbers per token."""
     rows = torch.empty(vocab_size, d_model, dtype=torch.float64)
     nn.init.normal_(rows, generator=generator)
-    # not `skip_init`: for an embedding it loads torch's compiler, over a second of start-up
     return nn.Embedding.from_pretrained(rows, freeze=False)
 
 
