@@ -4,9 +4,10 @@ Decoding one token reads every weight once, so the layout decides the speed. Mil
 all matrices of SmolLM2-135M times one row, torch 2.13 on an AMD EPYC with AVX512-BF16:
 
     layout    float32, 1 and 2 threads    bfloat16, 1 and 2 threads
-    OutIn             51   52                     35   21
-    InOut             34   35                     40   24
-    Packed            43   29                     21   16
+    OutIn             52   50                     36   22
+    InOut             37   35                     40   24
+    Packed            41   26                     20   10
+    Streamed          27   19                      -    -
 """
 
 from abc import ABC, abstractmethod
@@ -14,6 +15,7 @@ from collections.abc import Callable
 
 import torch
 from jaxtyping import Float
+from threadpoolctl import ThreadpoolController
 from torch import Tensor
 from torch.nn.functional import linear
 
@@ -58,6 +60,23 @@ class InOut(Linear):
         return product if self.bias is None else product + self.bias
 
 
+class Streamed(InOut):
+    """A single row goes through NumPy's BLAS, which reads the matrix nearly at memory speed.
+
+    Both libraries look at the same memory, so several rows (prefill) go through PyTorch's.
+    """
+
+    def __init__(self, weight: Weight, bias: Bias | None = None) -> None:
+        super().__init__(weight, bias)
+        self.matrix = self.weight.numpy()
+
+    def __call__(self, x: Rows) -> Outputs:
+        if x.shape[:-1].numel() > 1:
+            return super().__call__(x)
+        product = torch.from_numpy(x.numpy() @ self.matrix)
+        return product if self.bias is None else product + self.bias
+
+
 class Packed(Linear):
     """Blocked by oneDNN once at load, as torch.compile does when it freezes weights."""
 
@@ -88,21 +107,36 @@ MakeLinear = Callable[[Weight, Bias | None], Linear]
 LAYOUTS: dict[str, type[Linear]] = {
     "out-in": OutIn,
     "in-out": InOut,
+    "streamed": Streamed,
     "packed": Packed,
     "widened": Widened,
 }
 
 
-def fastest_layout(dtype: torch.dtype, device: torch.device, n_threads: int) -> type[Linear]:
+def fastest_layout(
+    dtype: torch.dtype,
+    device: torch.device,
+    n_threads: int,
+    packs: Callable[[torch.dtype], bool] | None = None,
+) -> type[Linear]:
     """Pick the layout that measured fastest (the table above); never by a race at load time.
 
-    So the same machine always sums in the same order, and greedy text repeats.
+    So the same machine always sums in the same order, and greedy text repeats. packs: whether
+    the processor multiplies blocked weights of a type (`has_packed`, unless a test says else).
     """
+    packs = packs or has_packed
     if device.type != "cpu" or dtype not in {torch.float32, torch.bfloat16}:
         return OutIn
     if dtype == torch.bfloat16:
-        return Packed if has_packed(dtype) else Widened
-    return Packed if n_threads > 1 and has_packed(dtype) else InOut
+        return Packed if packs(dtype) else Widened
+    if n_threads > 1 and packs(dtype):
+        return Packed  # NumPy's threads and PyTorch's would wait for each other's cores
+    return Streamed if n_threads == 1 else InOut
+
+
+def keep_numpy_to_one_thread() -> None:
+    """Let NumPy's BLAS run in the caller's thread, as `Streamed` expects it to."""
+    ThreadpoolController().select(user_api="blas").limit(limits=1)
 
 
 def has_packed(dtype: torch.dtype) -> bool:

@@ -26,14 +26,14 @@ class Contiguous(Storage):
     def append(self, k: NewKeys, v: NewValues) -> tuple[KeyRows, ValueRows]:
         new = k.shape[-2]
         check_room(new, self.length, self.room.capacity)
-        self.k[..., self.length : self.length + new, :] = k
-        self.v[..., self.length : self.length + new, :] = v
+        self.k.narrow(-2, self.length, new).copy_(k)
+        self.v.narrow(-2, self.length, new).copy_(v)
         self.length += new
         return self.read()
 
     def read(self) -> tuple[KeyRows, ValueRows]:
         # the rest of the slab was never written: a zero key would still take weight
-        return self.k[..., : self.length, :], self.v[..., : self.length, :]
+        return self.k.narrow(-2, 0, self.length), self.v.narrow(-2, 0, self.length)
 
     @property
     def positions(self) -> Int[Tensor, " seen"]:
