@@ -10,6 +10,8 @@ from app.source import source_of
 from figures import FIGURES
 from figures.base import schema
 
+PAGE_SCRIPTS = ("steps", "questions", "sentence", "print", "address", "page")
+
 
 @cache
 def spec(name: str) -> dict[str, Any]:
@@ -36,5 +38,5 @@ def scripts(names: Iterable[str], *own: str) -> list[str]:
         *(f"js/{part}.js" for part in ("kit", "ask", "run", "tips", "save", "chart", "stage")),
         *drawing,
         *(f"js/{part}.js" for part in own),
-        *(f"js/{part}.js" for part in ("steps", "questions", "sentence", "print", "page")),
+        *(f"js/{part}.js" for part in PAGE_SCRIPTS),
     ]

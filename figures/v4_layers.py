@@ -11,7 +11,7 @@ BYTES_16_BIT = 2
 
 
 class V4Layers(Figure):
-    layer = param.Integer(
+    depth = param.Integer(
         default=26, bounds=(0, 39), label="Layer", doc="The layer whose reading is shown."
     )
     stage = param.Selector(

@@ -15,7 +15,7 @@ from app.paths import STATIC
 from app.runs import DEFAULT_SENTENCE, EXAMPLES, PARTS, run_of
 from app.source import source_of
 from figures import FIGURES
-from figures.base import own_params, schema
+from figures.base import Figure, own_params, schema
 from figures.weights import projections
 from model.errors import BadInput
 from model.toy.record import record
@@ -160,3 +160,20 @@ def test_steps_of_a_lesson_differ_from_their_neighbours():
     for lesson in load_lessons():
         for one, following in zip(lesson.steps, lesson.steps[1:], strict=False):
             assert (one.figure, one.figure_params) != (following.figure, following.figure_params)
+
+
+NAMES_OF_THE_ADDRESS = {"s", "figure", "embed", "controls"}
+
+
+@pytest.mark.parametrize("figure", FIGURES.values(), ids=list(FIGURES))
+def test_a_param_can_stand_in_the_address(figure: type[Figure]):
+    """Its name is its own; layer and head always mean the toy's, which go from figure to figure."""
+    for one in schema(figure):
+        assert one["name"] not in NAMES_OF_THE_ADDRESS
+        if one["name"] in {"layer", "head"}:
+            assert (one["kind"], one["options"], one["names"]) == ("choice", [0, 1], ["1", "2"])
+        if one["kind"] == "choice":
+            words = [str(option) for option in one["options"]]
+            assert len(set(words)) == len(words)
+        if "values" in one:
+            assert len(set(one["values"])) == one["high"] - one["low"] + 1

@@ -18,10 +18,10 @@ kv.figure("v4-layers", (() => {
     const gap = narrow ? 6 : 8
     const at = (layer) => ({ x: (layer % per) * step + 1, y: 4 + Math.floor(layer / per) * (high + gap) })
     const marks = []
-    const chosen = layers[p.layer]
+    const chosen = layers[p.depth]
     // wires run in the gaps: up from the chosen cell, along, between two columns, to the source's lower edge
     const route = (source, lift) => {
-      const [from, to] = [at(p.layer), at(source)]
+      const [from, to] = [at(p.depth), at(source)]
       const [x1, x2] = [from.x + cell / 2 + lift, to.x + cell / 2 + lift]
       const lane = from.y - 4 + lift
       if (from.y === to.y) return `M ${x1} ${from.y} V ${lane} H ${x2} V ${to.y}`
@@ -30,7 +30,7 @@ kv.figure("v4-layers", (() => {
     }
     const wires = chosen.owner === chosen.chooser ? [["owner", chosen.owner]] : [["owner", chosen.owner], ["chooser", chosen.chooser]]
     for (const [k, source] of wires) {
-      if (source === null || source === p.layer) continue
+      if (source === null || source === p.depth) continue
       marks.push(kit.wire(`wire.${k}`, route(source, k === "owner" ? -1.5 : 1.5), { role: k === "owner" ? "key" : "query", state: k === "owner" ? "now" : "now dashed" }))
     }
     layers.forEach((one, layer) => {
@@ -38,7 +38,7 @@ kv.figure("v4-layers", (() => {
       const { x, y } = at(layer)
       marks.push(kit.cell(`l${layer}`, x, y, cell, high, String(layer), role, state, { tip: () => [`Layer ${layer}: ${KINDS[one.kind][2]}`, DOES[one.kind](one)] }))
     })
-    marks.push(kit.bar("chosen", at(p.layer).x - 3, at(p.layer).y - 3, cell + 6, high + 6, "accent", { state: "ghost" }))
+    marks.push(kit.bar("chosen", at(p.depth).x - 3, at(p.depth).y - 3, cell + 6, high + 6, "accent", { state: "ghost" }))
     const gridH = 4 + Math.ceil(layers.length / per) * (high + gap)
     const wide = w > 10 * step + 150
     const counts = Object.fromEntries(Object.keys(KINDS).map((kind) => [kind, layers.filter((one) => one.kind === kind).length]))
@@ -62,9 +62,9 @@ kv.figure("v4-layers", (() => {
     return { marks, w, h: y }
   }
   const status = ({ spec, p, kit }) => {
-    const one = spec.data.layers[p.layer]
+    const one = spec.data.layers[p.depth]
     const sum = spec.data.sums[p.stage]
-    return `Layer ${p.layer} (${KINDS[one.kind][2]}) ${DOES[one.kind](one)}. The sum so far: ${kit.whole(sum)} bytes a token; finished, ${kit.bytes(spec.data.bytes)} at ${kit.whole(spec.data.tokens)} tokens.`
+    return `Layer ${p.depth} (${KINDS[one.kind][2]}) ${DOES[one.kind](one)}. The sum so far: ${kit.whole(sum)} bytes a token; finished, ${kit.bytes(spec.data.bytes)} at ${kit.whole(spec.data.tokens)} tokens.`
   }
   const table = ({ spec }) => ({
     caption: "DeepSeek-V4.1-Flash, layer by layer", head: ["layer", "kind", "entries of layer", "chosen by layer", "tokens an entry"],

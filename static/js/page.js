@@ -1,38 +1,15 @@
-// The page: one state (sentence, step, layer, head, figure params), kept in the address.
+// The page: one state (sentence, step, layer, head, figure params); address.js keeps it in the address.
 (() => {
-  const SHARED = ["layer", "head"] // what stays as chosen from figure to figure
-  const page = (kv.page = { shared: {}, stages: [] })
+  const page = (kv.page = { shared: {}, stages: [], specs: {} })
   const data = (id) => { const node = document.getElementById(id); return node ? JSON.parse(node.textContent) : null }
 
-  // ---- address
-  const address = new URLSearchParams(location.search)
-  const write = () => {
-    const query = new URLSearchParams(address) // what else was asked for stays
-    query.delete("s")
-    const said = page.waiting ?? kv.run?.text
-    if (said !== undefined && said !== page.defaultText) query.set("s", said)
-    for (const name of SHARED) if (page.shared[name] !== undefined) query.set(name, page.shared[name] + 1)
-    const hash = page.steps?.active > 0 || location.hash ? `#${page.lesson?.steps[page.steps?.active]?.id ?? location.hash.slice(1)}` : ""
-    const text = query.toString()
-    history.replaceState(history.state, "", (text ? `?${text}` : location.pathname) + hash)
-  }
-  let writing = 0
-  const writeSoon = () => { clearTimeout(writing); writing = setTimeout(write, 150) } // browsers limit how often the address may change
-  page.keep = (text) => { page.waiting = text ?? undefined; writeSoon() }
+  const address = (page.address = new kv.Address(page))
+  page.keep = (text) => { page.waiting = text ?? undefined; address.writeSoon() }
+  page.stepNamed = (hash) => Math.max(0, page.lesson?.steps.findIndex((step) => `#${step.id}` === hash) ?? 0)
   kv.tell = (words) => {
     const node = document.querySelector("[data-notice]")
     node.textContent = [node.textContent, words].filter(Boolean).join(" ")
     node.hidden = false
-  }
-  const readShared = () => {
-    for (const name of SHARED) {
-      const raw = address.get(name)
-      if (raw === null) continue
-      const asked = Number(raw)
-      const value = Math.min(2, Math.max(1, Number.isInteger(asked) ? asked : 1))
-      if (value !== asked) kv.tell(`The address asked for ${name} ${raw.slice(0, 12)}; the toy has 1 and 2, so ${name} ${value} is shown.`)
-      page.shared[name] = value - 1
-    }
   }
 
   // ---- the run
@@ -43,9 +20,15 @@
       const value = kv.run.live[node.dataset.live]
       if (value) { node.textContent = value.text; node.dataset.tip = value.how }
     }
-    for (const stage of page.stages) stage.newRun(kv.run)
-    writeSoon()
+    if (address.asked) page.show()
+    else for (const stage of page.stages) stage.newRun(kv.run)
+    address.writeSoon()
     kv.sentence.completeSoon()
+  }
+  /** Every stage at its place, in the state the address asks for if it asks for one. */
+  page.show = () => {
+    const said = page.stages.map((stage) => stage.shown()).filter(Boolean)
+    if (said.length) address.settle(said.flat())
   }
   kv.addPart = (part, payload) => {
     kv.run.addPart(part, payload)
@@ -53,10 +36,22 @@
   }
 
   // ---- stages
-  const onParam = (name, value) => { if (SHARED.includes(name)) { page.shared[name] = value; writeSoon() } }
-  const addStage = (root, choose) => {
+  const addStage = (root, place) => {
+    const onParam = (name, value, byHand = true) => {
+      if (name && kv.Address.shared(stage, name)) page.shared[name] = value
+      if (byHand) address.writeSoon()
+    }
     const stage = new kv.Stage(root, page.specs, onParam)
-    stage.shown = () => { const { figure, params } = choose(); if (kv.run) stage.show(figure, { ...params, ...page.shared }, kv.run) }
+    stage.place = place
+    stage.shown = () => {
+      if (!kv.run) return
+      const { figure, params } = place()
+      const here = { ...params, ...page.shared }
+      stage.run = kv.run
+      const asked = address.askedOf(stage, figure)
+      stage.show(figure, { ...here, ...asked.params }, kv.run, Object.keys(asked.params))
+      return asked.here ? address.corrections(stage, asked) : null
+    }
     page.stages.push(stage)
     return stage
   }
@@ -68,12 +63,12 @@
   // ---- steps
   const onStep = (index) => {
     page.stage.stop()
-    page.stage.shown()
+    page.show()
     const counter = document.querySelector("[data-step-count]")
     if (counter) counter.textContent = `${index + 1} of ${page.lesson.steps.length}`
     document.querySelector("[data-go=previous]").disabled = index === 0
     document.querySelector("[data-go=next]").disabled = index === page.lesson.steps.length - 1
-    writeSoon()
+    address.writeSoon()
   }
   const typing = (node) => node.closest?.("input, select, textarea, [role=button], details, pre, table")
   const keys = (event) => {
@@ -94,12 +89,23 @@
         const step = Number(button.closest(".step").dataset.step)
         if (page.steps.active !== step) page.steps.go(step, false)
         const { figure, params } = page.lesson.steps[step]
-        page.stage.show(figure, { ...params, ...page.shared, ...JSON.parse(button.dataset.try) }, kv.run)
+        const set = JSON.parse(button.dataset.try)
+        page.stage.stop()
+        page.stage.show(figure, { ...params, ...page.shared, ...set }, kv.run, Object.keys(set))
+        address.writeSoon()
       })
     }
-    const asked = page.lesson.steps.findIndex((step) => `#${step.id}` === location.hash)
+    const asked = page.stepNamed(location.hash)
     if (asked > 0) page.steps.go(asked, false) // before the address is written: a long page scrolls there late
     else page.steps.read()
+    chartsAhead()
+  }
+  /** When the browser has nothing to do, the charts of later steps are made, one at a time. */
+  const chartsAhead = async () => {
+    for (const name of new Set(page.lesson.steps.map((step) => step.figure))) {
+      await new Promise((done) => (window.requestIdleCallback ? requestIdleCallback(done) : setTimeout(done, 200)))
+      await kv.chartAhead(page.stage, name)
+    }
   }
 
   // ---- reading comfort
@@ -119,7 +125,7 @@
       })
     }
     document.querySelector("[data-copy]")?.addEventListener("click", async (event) => {
-      write()
+      address.write()
       const say = event.currentTarget.querySelector("output")
       try { await navigator.clipboard.writeText(location.href); say.textContent = "copied" } catch { say.textContent = "copy it from the address bar" }
       setTimeout(() => { say.textContent = "" }, 2500)
@@ -134,6 +140,26 @@
     }
   }
 
+  const ask = (text) => {
+    const input = document.querySelector("form.sentence input")
+    if (!input) return
+    input.value = text
+    page.waiting = text
+    kv.sentence.want(text)
+  }
+  /** Back or forward within the page: the address is the state. */
+  page.restore = () => {
+    const notice = document.querySelector("[data-notice]")
+    notice.textContent = ""
+    notice.hidden = true
+    address.take()
+    const text = address.query.get("s") ?? page.defaultText
+    if (text !== undefined && text !== (page.waiting ?? kv.run?.text)) ask(text)
+    const step = page.stepNamed(location.hash)
+    if (page.steps && page.steps.active !== step) page.steps.go(step, false)
+    else page.show()
+  }
+
   const start = () => {
     comfort()
     reachFormulas()
@@ -143,25 +169,23 @@
     page.weights = data("kv-weights")
     const parts = data("kv-parts") ?? {}
     page.parts = Object.keys(parts)
-    readShared()
     kv.sentence.start()
     const first = data("kv-run")
     page.defaultText = first?.text
-    if (page.lesson) startLesson()
     for (const root of document.querySelectorAll(".stage[data-show]")) {
       const stage = addStage(root, () => ({ figure: root.dataset.show, params: JSON.parse(root.dataset.params ?? "{}") }))
-      if (root.dataset.autoplay && !matchMedia("(prefers-reduced-motion: reduce)").matches && document.documentElement.dataset.motion !== "off") page.autoplay = stage
+      if (root.dataset.autoplay && !address.query.has("t") && !matchMedia("(prefers-reduced-motion: reduce)").matches && document.documentElement.dataset.motion !== "off") page.autoplay = stage
     }
+    if (page.lesson) startLesson()
+    address.take()
+    const typed = document.querySelector("form.sentence input") ? address.query.get("s") : null
+    page.waiting = typed ?? undefined
     if (first) {
       kv.setRun(first)
       for (const [part, payload] of Object.entries(parts)) kv.addPart(part, payload)
     }
-    if (page.autoplay) page.autoplay.controls.querySelector(".time button")?.click()
-    const typed = address.get("s")
-    if (typed !== null) {
-      const input = document.querySelector("form.sentence input")
-      if (input) { input.value = typed; page.waiting = typed; kv.sentence.want(typed) }
-    }
+    if (page.autoplay) page.autoplay.play("t", page.autoplay.controls.querySelector(".time button"), false)
+    if (typed !== null) ask(typed)
     kv.extras?.forEach((extra) => extra())
     document.documentElement.dataset.ready = "yes"
   }

@@ -30,6 +30,8 @@
       this.table = root.querySelector(".stage-table")
       this.code = root.querySelector(".stage-code")
       this.timer = 0
+      this.charts = {} // figure name -> its chart: made once, for making one takes longer than a frame
+      this.chosen = new Set() // the params the reader set since this place was come to
       root.querySelector('[data-save="csv"]')?.addEventListener("click", () => kv.saveCsv(this))
       root.querySelector('[data-save="svg"]')?.addEventListener("click", () => kv.saveSvg(this))
       root.querySelector('[data-save="png"]')?.addEventListener("click", () => kv.savePng(this))
@@ -42,12 +44,13 @@
     get spec() { return this.specs[this.name] }
 
     /** Show a figure in a state. The state alone decides what is seen. */
-    show(name, params, run) {
+    show(name, params, run, chosen = []) {
       if (!this.specs[name] || !kv.figures[name]) return this.fail(`There is no figure called ${name}.`)
       const fresh = name !== this.name
       this.name = name
       this.run = run
       this.params = this.resolve(params)
+      this.chosen = new Set(chosen)
       if (fresh) this.begin()
       this.redraw()
     }
@@ -67,7 +70,8 @@
       if (this.title) this.title.textContent = this.spec.title
       this.table?.setAttribute("aria-label", `Numbers: ${this.spec.title}`)
       this.svg = el("svg", { class: "figure-svg", role: "group", "data-name": this.name })
-      this.chart = this.spec.plot ? html("div", { class: "chart", role: "img" }) : null
+      this.chart = this.spec.plot ? (this.charts[this.name] ??= html("div", { class: "chart", role: "img" })) : null
+      this.chart?.classList.remove("ahead")
       this.canvas.replaceChildren(this.chart ?? this.svg)
       this.controls.replaceChildren()
       this.controlNodes = null
@@ -80,7 +84,7 @@
       for (const spec of this.spec.params) {
         let value = params[spec.name] ?? spec.default
         if (spec.kind === "time" || spec.kind === "range") {
-          const [low, high] = this.bounds(spec)
+          const [low, high] = spec.kind === "time" ? this.bounds(spec) : [spec.low, spec.high]
           value = value === "last" ? high : value === "first" ? low : clamp(Number(value), low, high)
           if (Number.isNaN(value)) value = spec.default
         } else if (spec.kind === "choice") {
@@ -90,10 +94,19 @@
         } else if (spec.kind === "toggle") value = value === true || value === "true" || value === "1"
         values[spec.name] = value
       }
+      for (const spec of this.spec.params) if (spec.kind === "range") values[spec.name] = clamp(values[spec.name], ...this.bounds(spec, values))
       return values
     }
-    bounds(spec) {
-      return spec.kind === "time" ? [0, this.run.fed.length - 1] : [spec.low, spec.high]
+    /** The ends of a slider: the run's for a decode step; else the figure's own in this state, or those declared. */
+    bounds(spec, p = this.params) {
+      if (spec.kind === "time") return [0, this.run.fed.length - 1]
+      const own = this.lacks(p) ? null : this.figure.bounds?.({ run: this.run, p, spec: this.spec })
+      return own?.[spec.name] ?? [spec.low, spec.high]
+    }
+    /** The part of the run that this state draws and that has not come yet. */
+    lacks(p) {
+      const part = this.figure.part?.(p)
+      return part && !this.run.has(part) ? part : null
     }
     options(spec) { return spec.options }
 
@@ -103,8 +116,7 @@
       if (!box.width) return
       const ctx = { run: this.run, p: this.params, w: Math.floor(box.width), kit: kv.kit, spec: this.spec }
       this.syncControls()
-      const part = this.figure.part?.(this.params)
-      if (part && !this.run.has(part)) return this.say("Working it out for this sentence …")
+      if (this.lacks(this.params)) return this.say("Working it out for this sentence …")
       const need = this.figure.need?.(ctx)
       if (need && !this.run.answers[need.key]) return this.fetch(need)
       try {
@@ -163,11 +175,14 @@
       const next = this.resolve({ ...this.params, [name]: value })
       if (next[name] === this.params[name]) return
       this.params = next
+      if (byHand) this.chosen.add(name)
       this.redraw()
-      this.onParam?.(name, next[name])
+      this.onParam?.(name, next[name], byHand)
     }
-    play(name, button) {
+    /** Plays on its own until stopped; where the reader's own playing ends is where the reader is. */
+    play(name, button, byHand = true) {
       if (this.timer) return this.stop()
+      if (byHand) this.chosen.add(name)
       const spec = this.spec.params.find((s) => s.name === name)
       const [low, high] = this.bounds(spec)
       if (this.params[name] >= high) this.change(name, low, false)
@@ -182,8 +197,11 @@
     stop() {
       clearInterval(this.timer)
       this.timer = 0
-      if (this.playing) { this.playing.textContent = "Play"; this.playing.setAttribute("aria-pressed", "false") }
+      if (!this.playing) return
+      this.playing.textContent = "Play"
+      this.playing.setAttribute("aria-pressed", "false")
       this.playing = null
+      this.onParam?.()
     }
 
     // ---- keyboard: arrows walk from number to number
@@ -251,7 +269,13 @@
         oninput: () => { show(Number(input.value)); stage.change(spec.name, Number(input.value)) } })
       const node = labelled(spec, input)
       node.append(output)
-      return { node, set: (v) => { input.value = v; show(v); input.setAttribute("aria-valuetext", output.textContent) } }
+      return { node, set: (v) => {
+        const [low, high] = stage.bounds(spec)
+        Object.assign(input, { min: low, max: high, disabled: low >= high })
+        input.value = v
+        show(v)
+        input.setAttribute("aria-valuetext", output.textContent)
+      } }
     },
     time(stage, spec) {
       const step = (by) => () => stage.change(spec.name, stage.params[spec.name] + by)
