@@ -43,6 +43,14 @@ def lesson_places() -> dict[str, dict[str, str]]:
     }
 
 
+def breaks() -> dict[str, list[dict[str, str]]]:
+    """What goes wrong at a lesson's step, by "slug#step": read from the bugs' own records."""
+    found: dict[str, list[dict[str, str]]] = {}
+    for bug in BUGS.values():
+        found.setdefault(bug.step, []).append({"path": f"/break-it#{bug.id}", "title": bug.title})
+    return found
+
+
 def steps(shown: list[dict[str, Any]]) -> dict[str, Any]:
     """Describe the bugs as a lesson's steps, which is what the page scrolls through."""
     return {

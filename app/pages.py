@@ -31,6 +31,7 @@ PART_OF = {
     "pattern-words": "patterns",
     "online-softmax": "online",
     "eviction": "kept",
+    "speculation": "drafted",
 }
 
 
@@ -239,6 +240,7 @@ def _lesson(lesson: Lesson) -> Page:
         lesson.figures,
         lesson=lesson,
         lesson_data=data,
+        breaks=lab.breaks(),
         next_lesson=following[0] if following else None,
     )
     return Page(lesson.path, lesson.title, lesson.summary, html, tuple(scripts(lesson.figures)))

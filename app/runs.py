@@ -9,6 +9,7 @@ from app.calculator import MAX_FORM_CHARS, calculate
 from app.machine import machine
 from app.real_model import MAX_PROMPT_CHARS, model_part
 from figures.recording import extras, payload, shown
+from figures.speculation import drafted
 from model.toy.compare import compare
 from model.toy.config import ToyConfig
 from model.toy.patterned import read_under_patterns
@@ -79,6 +80,7 @@ PARTS: dict[str, Callable[[str], dict[str, Any]]] = {
     "patterns": patterns_of,
     "online": of_run(deeper_runs.online),
     "kept": of_run(deeper_runs.kept),
+    "drafted": of_run(drafted),
     "choice": lambda asked: deeper_runs.choice(asked, trace_of),
     "machine": machine,
     "size": calculate,

@@ -7,70 +7,90 @@ import param
 
 from figures.base import Figure
 
-PROMPT = [3, 7, 1, 7, 3, 7]
-NEW_TOKENS, MOST_DRAFTS = 18, 6
-LAYERS, SEED = 3, 2
-LOOKUP = "lookup"
+DRAFTERS = {"a smaller toy": "smaller", "counted n-grams": "ngram"}
+GREEDY = "greedy"
+TEMPERATURES = {GREEDY: 0.0, "sampled": 2.0}
+MOST_DRAFTS, MOST_ROUNDS, SEED = 4, 24, 1
+N_ENUMERATED, TOP_K, WARM = 3, 2, 4.0
 
 
 class Speculation(Figure):
     drafter = param.Selector(
-        default="2",
-        objects={
-            "its first two layers": "2",
-            "its first layer": "1",
-            "looking back in the text": LOOKUP,
-        },
+        default="smaller",
+        objects=DRAFTERS,
         label="Drafts by",
-        doc="A smaller model, or what followed the same tokens earlier in the text.",
+        doc="A toy of one layer, or what followed the last two words in training sentences.",
+    )
+    writing = param.Selector(
+        default=GREEDY,
+        objects={"greedy": GREEDY, f"sampled, temperature {TEMPERATURES['sampled']:g}": "sampled"},
+        label="Words are",
+        doc="The likeliest word each time, or drawn; target and draft alike.",
     )
     drafts = param.Integer(
-        default=4, bounds=(1, MOST_DRAFTS), label="Drafts a round", doc="Tokens guessed ahead."
+        default=4, bounds=(1, MOST_DRAFTS), label="Drafts a round", doc="Words guessed ahead."
     )
     round = param.Integer(
-        default=0, bounds=(0, NEW_TOKENS - 1), label="Round", doc="Passes of the target so far."
+        default=0, bounds=(0, MOST_ROUNDS - 1), label="Round", doc="Passes of the target so far."
     )
 
     title = "Draft, verify, accept, roll back"
     description = (
-        "The text so far as a row of token numbers; under it the drafts of one round, those that "
-        "stand and those refused, the token the pass itself adds, and the rows left in the cache."
+        "Your sentence's translation so far; under it the drafts of one round, those that stand "
+        "and those refused, the word the pass itself adds, and the rows left in both caches."
     )
     sources = ("model.speculation:judge", "model.speculation:speculate")
 
     @classmethod
     def data(cls) -> dict[str, Any]:
-        """Every drafter with every number of drafts, and the sampled law by enumeration."""
-        return recorded()
+        """The sampled law by enumeration, for the first sentence of the page."""
+        return {"exact": enumerated()}
 
     @classmethod
     def values(cls) -> dict[str, tuple[int, ...]]:
-        return {"round": tuple(range(1, NEW_TOKENS + 1))}
+        return {"round": tuple(range(1, MOST_ROUNDS + 1))}
 
 
 @cache
-def recorded() -> dict[str, Any]:
-    from model.config import DecoderConfig  # noqa: PLC0415 -- these load torch
-    from model.decoder import Decoder  # noqa: PLC0415
-    from model.speculation import Limits  # noqa: PLC0415
-    from model.speculation_record import (  # noqa: PLC0415
-        by_first_layers,
-        by_lookup,
-        law_gap,
-        record_speculation,
-    )
+def enumerated() -> dict[str, Any]:
+    """Every beginning of a translation, with drafts and without: the laws differ by rounding."""
+    from model.sampling import Sampling  # noqa: PLC0415 -- these load torch
+    from model.toy.examples import EXAMPLES  # noqa: PLC0415
+    from model.toy.translating import exactness, sentence_of  # noqa: PLC0415
 
-    decoder = Decoder(DecoderConfig(n_layers=LAYERS), SEED)
-    makers = {"2": by_first_layers(2), "1": by_first_layers(1), LOOKUP: by_lookup}
+    found = exactness(
+        sentence_of(EXAMPLES[0]),
+        DRAFTERS["a smaller toy"],
+        Sampling(temperature=WARM, top_k=TOP_K),
+        n_words=N_ENUMERATED,
+        draft_tokens=2,
+    )
+    return {**found, "words": N_ENUMERATED, "choices": TOP_K}
+
+
+def drafted(trace: Any) -> dict[str, Any]:
+    """Write a sentence's translation with every drafter and number of drafts, in its words."""
+    from model.toy.translating import sentence_of  # noqa: PLC0415 -- loads torch
+
+    sentence = sentence_of(trace.reading.text)
     runs = {
-        f"{name}/{n}": record_speculation(
-            decoder, PROMPT, make, Limits(new_tokens=NEW_TOKENS, draft_tokens=n)
-        )
-        for name, make in makers.items()
+        f"{name}/{writing}/{n}": _spelt(trace, sentence, name, n, temperature)
+        for name in DRAFTERS.values()
+        for writing, temperature in TEMPERATURES.items()
         for n in range(1, MOST_DRAFTS + 1)
     }
-    tiny = DecoderConfig(vocab_size=2, d_model=8, d_head=4, n_heads=2, n_kv_heads=1, d_ff=8)
-    exact = law_gap(
-        tiny, SEED, by_first_layers(1), PROMPT[2:3], Limits(new_tokens=3, draft_tokens=2)
-    )
-    return {"prompt": PROMPT, "layers": LAYERS, "runs": runs, "exact": exact}
+    return {"text": trace.reading.text, "drafted": runs}
+
+
+def _spelt(trace: Any, sentence: Any, name: str, n: int, temperature: float) -> dict[str, Any]:
+    """Tell one run in words as the page prints them, and whether they are those of the page's."""
+    from figures.recording import shown  # noqa: PLC0415
+    from model.sampling import Sampling  # noqa: PLC0415
+    from model.toy.translating import speculated  # noqa: PLC0415
+
+    found = speculated(sentence, name, n, Sampling(temperature=temperature), SEED)
+    written = [trace.vocabulary[word] for one in found["rounds"] for word in one["tokens"]]
+    for one in found["rounds"]:
+        for kind in ("drafted", "tokens"):
+            one[kind] = [shown(trace, trace.vocabulary[word]) for word in one[kind]]
+    return {**found, "same": written == list(trace.words)}

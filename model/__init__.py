@@ -22,7 +22,9 @@ Going deeper (lesson 4)
     rope, positions             positions in a key that is stored once
     attention.online_softmax    softmax in blocks
     serving                     paging, prefixes, schedules
-    speculation, sampling, beam choosing words, and rolling a cache back
+    sampling, beam              choosing words
+    speculation, drafters, ngrams, toy.translating
+                                cheap drafts, checked in one pass and rolled back
 
 Beside them
     sizing                      how large any real model's cache is (imports no torch)

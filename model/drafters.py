@@ -1,7 +1,7 @@
 """Where cheap guesses come from: the text itself, or a smaller model."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import torch
 from jaxtyping import Float
@@ -10,9 +10,8 @@ from torch import Tensor
 from model.cache import KVCache
 from model.chance import Chance
 from model.decoder import Decoder
-from model.errors import BadInput
 from model.sampling import Sampling
-from model.speculation import Draft
+from model.speculation import Draft, Target
 
 
 @dataclass(eq=False)
@@ -33,34 +32,23 @@ class CachedModel:
         self.cache.crop(min(n_tokens, self.length))
 
 
-def first_layers(decoder: Decoder, n_layers: int) -> Decoder:
-    """Make a smaller model from the first layers of a decoder: a draft that tends to agree.
-
-    Source: LayerSkip, arXiv 2404.16710 (early exit as the draft).
-    """
-    if not 1 <= n_layers <= decoder.config.n_layers:
-        message = (
-            f"cannot take {n_layers} of {decoder.config.n_layers} layers: "
-            f"use 1 to {decoder.config.n_layers}"
-        )
-        raise BadInput(message)
-    smaller = Decoder(replace(decoder.config, n_layers=n_layers), seed=0)
-    names = smaller.state_dict().keys()
-    smaller.load_state_dict({k: v for k, v in decoder.state_dict().items() if k in names})
-    return smaller
-
-
 @dataclass(eq=False)
 class ModelDrafter:
     """Drafts from a smaller model, one cached step at a time.
 
     `sampling` must be what the draft is really drawn from: its laws go into the ratio p / q.
     After full acceptance the row of the last draft is missing here (it was written but never
-    fed); the next round feeds every token of the text that has no row yet.
+    fed); the next round feeds every token of the text that has no row yet. Nothing is drafted
+    after a stop token.
     """
 
-    model: CachedModel
+    model: Target
     sampling: Sampling = field(default_factory=Sampling)
+    stop: frozenset[int] = field(default_factory=frozenset)
+
+    @property
+    def rows(self) -> int:
+        return self.model.length
 
     def propose(self, text: Sequence[int], n: int, chance: Chance) -> Draft:
         draft = Draft([], [])
@@ -70,6 +58,8 @@ class ModelDrafter:
             token = chance.choose(law)
             draft.tokens.append(token)
             draft.laws.append(law)
+            if token in self.stop:
+                break
             feed = [token]
         return draft
 
@@ -87,6 +77,7 @@ class PromptLookup:
 
     vocab_size: int
     longest: int = 3
+    rows: int = field(default=0, init=False)
 
     def propose(self, text: Sequence[int], n: int, chance: Chance) -> Draft:  # noqa: ARG002 - certain
         tokens = self._continuation(text)[:n]

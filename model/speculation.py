@@ -30,6 +30,11 @@ class Draft(NamedTuple):
 class Drafter(Protocol):
     """Guesses what comes next, and forgets the guesses that were refused."""
 
+    @property
+    def rows(self) -> int:
+        """Rows in a cache of its own; 0 without one."""
+        ...
+
     def propose(self, text: Sequence[int], n: int, chance: Chance) -> Draft:
         """Guess up to `n` tokens after `text`; none is an answer too."""
         ...
@@ -89,7 +94,8 @@ class Round:
     drafted: tuple[int, ...]
     accepted: int
     tokens: tuple[int, ...]
-    target_rows: int  # in its cache when the round is over
+    target_rows: int  # in the target's cache when the round is over
+    draft_rows: int  # in the drafter's
 
 
 def residual(p: Law, q: Law) -> Law:
@@ -153,6 +159,7 @@ def speculate(  # noqa: PLR0913 - the six things a speculative decoder is a func
             accepted=accepted,
             tokens=tuple(new),
             target_rows=target.length,
+            draft_rows=drafter.rows,
         )
         if new[-1] in limits.stop:
             return

@@ -1,69 +1,69 @@
-"""Speculative decoding written down round by round, beside plain decoding: plain data."""
+"""Speculative decoding written down round by round: plain data."""
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any
 
 import torch
 
-from model.chance import Chance, Seeded, exact_law
+from model.chance import Chance, Law, Seeded, exact_law
 from model.config import DecoderConfig
 from model.decoder import Decoder
-from model.drafters import CachedModel, ModelDrafter, PromptLookup, first_layers
-from model.sampling import Sampling, greedy
-from model.speculation import Draft, Drafter, Limits, Round, expected_tokens, speculate
+from model.drafters import CachedModel
+from model.sampling import Sampling
+from model.speculation import Draft, Drafter, Limits, Round, Target, expected_tokens, speculate
 
 GREEDY = Sampling(temperature=0.0)
-MakeDrafter = Callable[[Decoder, Sampling, int], Drafter]
+MakeTarget = Callable[[], Target]
+MakeDrafter = Callable[[], Drafter]
 
 
-def by_lookup(decoder: Decoder, sampling: Sampling, capacity: int) -> Drafter:  # noqa: ARG001 - looks up only
-    """Draft from the text itself."""
-    return PromptLookup(decoder.config.vocab_size)
+class Told:
+    """A chance that remembers with what probability each looked-at draft was to stand."""
+
+    def __init__(self, chance: Chance) -> None:
+        self.chance = chance
+        self.odds: list[float] = []
+
+    def happens(self, probability: float) -> bool:
+        self.odds.append(probability)
+        return self.chance.happens(probability)
+
+    def choose(self, law: Law) -> int:
+        return self.chance.choose(law)
 
 
-def by_first_layers(n_layers: int) -> MakeDrafter:
-    """Draft with the first layers of the target."""
-    smaller_of = cache(first_layers)  # an enumeration asks for it a thousand times
-
-    def make(decoder: Decoder, sampling: Sampling, capacity: int) -> Drafter:
-        smaller = smaller_of(decoder, n_layers)
-        return ModelDrafter(CachedModel(smaller, smaller.new_cache(capacity)), sampling)
-
-    return make
-
-
-def record_speculation(
-    decoder: Decoder, prompt: list[int], make: MakeDrafter, limits: Limits
+def record_speculation(  # noqa: PLR0913 - what a speculation is a function of
+    target: Target,
+    drafter: Drafter,
+    prompt: Sequence[int],
+    *,
+    limits: Limits,
+    sampling: Sampling,
+    seed: int,
 ) -> dict[str, Any]:
-    """Write greedily with drafts; tell every round, and whether plain greedy wrote the same.
+    """Write with drafts and tell every round.
 
     acceptance: the share of looked-at drafts that stood (drafts after a refused one are not
     looked at). expected: the closed form for that share; tokens_a_pass: what was counted.
+    odds: min(1, p / q) of each looked-at draft. rows, draft_rows: in the caches of target and
+    drafter after the round.
     """
-    capacity = len(prompt) + limits.new_tokens + limits.draft_tokens + 1
-    target = CachedModel(decoder, decoder.new_cache(capacity))
+    chance = Told(Seeded(torch.Generator().manual_seed(seed)))
+    rounds, told = [], []
     with torch.inference_mode():
-        rounds = list(
-            speculate(
-                target,
-                make(decoder, GREEDY, capacity),
-                prompt,
-                limits=limits,
-                sampling=GREEDY,
-                chance=Seeded(torch.Generator().manual_seed(0)),
-            )
-        )
-        plain = write_greedily(decoder, prompt, limits.new_tokens)
-    text = [token for one in rounds for token in one.tokens]
-    share = accepted_share(rounds)
+        for one in speculate(
+            target, drafter, prompt, limits=limits, sampling=sampling, chance=chance
+        ):
+            rounds.append(one)
+            told.append(_told(one, chance.odds))
+            chance.odds = []
+    n_tokens, share = sum(len(one.tokens) for one in rounds), accepted_share(rounds)
     return {
-        "rounds": [_told(one) for one in rounds],
-        "tokens_a_pass": len(text) / len(rounds),
+        "rounds": told,
+        "n_tokens": n_tokens,
+        "tokens_a_pass": n_tokens / len(rounds),
         "acceptance": share,
         "expected": expected_tokens(share, limits.draft_tokens),
-        "same": text == plain,
-        "n_tokens": len(text),
     }
 
 
@@ -74,51 +74,60 @@ def accepted_share(rounds: list[Round]) -> float:
     return accepted / (accepted + refused) if accepted + refused else 0.0
 
 
-def write_greedily(decoder: Decoder, prompt: list[int], n: int) -> list[int]:
-    """Plain decoding with a cache, one token a pass."""
-    model = CachedModel(decoder, decoder.new_cache(len(prompt) + n))
-    written, feed = [], prompt
-    for _ in range(n):
-        written.append(int(greedy(model.run(feed)[-1])))
-        feed = written[-1:]
-    return written
-
-
-def law_gap(
-    config: DecoderConfig, seed: int, make: MakeDrafter, prompt: list[int], limits: Limits
-) -> dict[str, float]:
-    """Enumerate every random decision of a sampled speculation; compare with the target's law.
-
-    Returns the number of texts, the sum of their probabilities, and the largest difference
-    of any text's probability from the product of the target's own.
-    """
-    decoder, sampling = Decoder(config, seed), Sampling()
-    capacity = len(prompt) + limits.new_tokens + limits.draft_tokens + 1
-
-    def run(chance: Chance) -> tuple[int, ...]:
-        target = CachedModel(decoder, decoder.new_cache(capacity))
-        drafter = make(decoder, sampling, capacity)
-        rounds = speculate(target, drafter, prompt, limits=limits, sampling=sampling, chance=chance)
-        return tuple(token for one in rounds for token in one.tokens)
-
-    with torch.inference_mode():
-        emitted = exact_law(run)
-        gaps = [abs(p - _probability(decoder, prompt, text)) for text, p in emitted.items()]
-    return {"texts": len(emitted), "total": sum(emitted.values()), "gap": max(gaps)}
-
-
-def _probability(decoder: Decoder, prompt: list[int], text: tuple[int, ...]) -> float:
-    laws = decoder(torch.tensor([*prompt, *text[:-1]])).softmax(dim=-1)[len(prompt) - 1 :]
-    return float(torch.stack([law[token] for law, token in zip(laws, text, strict=True)]).prod())
-
-
-def _told(one: Round) -> dict[str, Any]:
+def _told(one: Round, odds: list[float]) -> dict[str, Any]:
     return {
         "drafted": list(one.drafted),
         "accepted": one.accepted,
         "tokens": list(one.tokens),
         "rows": one.target_rows,
+        "draft_rows": one.draft_rows,
+        "odds": odds,
     }
+
+
+def write_plainly(
+    target: Target, prompt: Sequence[int], *, limits: Limits, sampling: Sampling, chance: Chance
+) -> list[int]:
+    """Decode with the cache and no drafts, one token a pass."""
+    written: list[int] = []
+    feed = list(prompt)
+    while len(written) < limits.new_tokens:
+        written.append(chance.choose(sampling.law(target.run(feed))[-1]))
+        if written[-1] in limits.stop:
+            break
+        feed = written[-1:]
+    return written
+
+
+def law_gap(
+    make_target: MakeTarget,
+    make_drafter: MakeDrafter,
+    prompt: Sequence[int],
+    *,
+    limits: Limits,
+    sampling: Sampling,
+) -> dict[str, float]:
+    """Enumerate every random decision of a speculation and of plain decoding; compare the laws.
+
+    Returns the number of texts, the sum of their probabilities, and the largest difference
+    between any text's two probabilities.
+    """
+
+    def drafted(chance: Chance) -> tuple[int, ...]:
+        rounds = speculate(
+            make_target(), make_drafter(), prompt, limits=limits, sampling=sampling, chance=chance
+        )
+        return tuple(token for one in rounds for token in one.tokens)
+
+    def plain(chance: Chance) -> tuple[int, ...]:
+        return tuple(
+            write_plainly(make_target(), prompt, limits=limits, sampling=sampling, chance=chance)
+        )
+
+    with torch.inference_mode():
+        one, other = exact_law(drafted), exact_law(plain)
+    gaps = [abs(one.get(text, 0.0) - other.get(text, 0.0)) for text in one.keys() | other.keys()]
+    return {"texts": len(other), "total": sum(one.values()), "gap": max(gaps)}
 
 
 def rows_after_refusal(*, rows: int, drafts: int, stand: int) -> int:
@@ -127,8 +136,16 @@ def rows_after_refusal(*, rows: int, drafts: int, stand: int) -> int:
     class Partly:
         """Drafts the target's own next tokens, and after `stand` of them other ones."""
 
-        def propose(self, text: Sequence[int], n: int, chance: Chance) -> Draft:  # noqa: ARG002 - certain
-            own = write_greedily(decoder, list(text), n)
+        rows = 0
+
+        def propose(self, text: Sequence[int], n: int, chance: Chance) -> Draft:
+            own = write_plainly(
+                CachedModel(decoder, decoder.new_cache(len(text) + n)),
+                text,
+                limits=Limits(new_tokens=n, draft_tokens=0),
+                sampling=GREEDY,
+                chance=chance,
+            )
             tokens = [x if i < stand else (x + 1) % vocab for i, x in enumerate(own)]
             laws = torch.nn.functional.one_hot(torch.tensor(tokens), vocab).double()
             return Draft(tokens, list(laws))

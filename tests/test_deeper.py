@@ -13,24 +13,16 @@ from app.deeper_runs import KNOBS
 from app.runs import DEFAULT_SENTENCE, EXAMPLES, part_of, trace_of
 from figures.block_cost import SIZES, block_of, counted
 from figures.choosing import first
+from figures.recording import shown
+from figures.speculation import GREEDY, Speculation, drafted
 from model.attention.online_table import record_row
-from model.config import DecoderConfig
-from model.decoder import Decoder
 from model.engine.shipped import read_measurements, tell
 from model.errors import BadInput
 from model.positions_table import code_table, rotary_table
 from model.rope import LAYOUTS, rotate
 from model.sampling import Sampling
 from model.serving.eviction_table import RECENT, causal_rows, kept_by_rule
-from model.speculation import Limits
-from model.speculation_record import (
-    MakeDrafter,
-    by_first_layers,
-    by_lookup,
-    law_gap,
-    record_speculation,
-    rows_after_refusal,
-)
+from model.speculation_record import rows_after_refusal
 from model.toy.choosing import N_SHOWN, allowed_logits, choose_again
 from model.work_of import work_of
 
@@ -46,30 +38,51 @@ def choice(**changed: object) -> dict[str, object]:
     return part_of("choice", asked(**changed), "somebody")
 
 
-@pytest.mark.parametrize("make", [by_lookup, by_first_layers(1)], ids=["lookup", "layers"])
-@pytest.mark.parametrize("n_drafts", [1, 4])
-def test_rounds_write_the_greedy_text_and_leave_a_row_for_all_but_the_last_token(
-    make: MakeDrafter, n_drafts: int
-):
-    prompt = [3, 7, 1, 7]
-    decoder = Decoder(DecoderConfig(), 1)
-    found = record_speculation(decoder, prompt, make, Limits(new_tokens=9, draft_tokens=n_drafts))
-    assert found["same"]
-    length = len(prompt)
-    for one in found["rounds"]:
-        length += len(one["tokens"])
-        assert one["rows"] == length - 1
-        assert one["tokens"][: one["accepted"]] == one["drafted"][: one["accepted"]]
-    assert length == len(prompt) + found["n_tokens"]
-    assert found["tokens_a_pass"] == found["n_tokens"] / len(found["rounds"])
+@every_sentence
+def test_drafts_leave_the_words_of_the_page_as_they_are(text: str):
+    trace = trace_of(text)
+    found = drafted(trace)["drafted"]
+    page = [shown(trace, word) for word in trace.words]
+    for name, run in found.items():
+        words = [word for one in run["rounds"] for word in one["tokens"]]
+        assert run["n_tokens"] == len(words)
+        assert run["tokens_a_pass"] == len(words) / len(run["rounds"])
+        if f"/{GREEDY}/" in name:
+            assert words == page, name
+        assert run["same"] == (words == page)
 
 
-def test_the_sampled_law_is_the_targets_over_every_text():
-    config = DecoderConfig(vocab_size=2, d_model=8, d_head=4, n_heads=2, n_kv_heads=1, d_ff=8)
-    found = law_gap(config, 3, by_first_layers(1), [1], Limits(new_tokens=2, draft_tokens=1))
-    assert found["texts"] == config.vocab_size**2
+@every_sentence
+def test_rounds_leave_a_row_for_all_but_the_last_word(text: str):
+    for name, run in drafted(trace_of(text))["drafted"].items():
+        n_drafts, length = int(name[-1]), 1
+        for one in run["rounds"]:
+            length += len(one["tokens"])
+            assert one["rows"] == length - 1
+            assert one["draft_rows"] <= length - 1
+            assert one["tokens"][: one["accepted"]] == one["drafted"][: one["accepted"]]
+            assert len(one["odds"]) == min(len(one["drafted"]), one["accepted"] + 1)
+            assert len(one["drafted"]) <= n_drafts
+            if f"/{GREEDY}/" in name:
+                assert set(one["odds"]) <= {0.0, 1.0}
+        if name.startswith("ngram"):
+            assert {one["draft_rows"] for one in run["rounds"]} == {0}
+
+
+def test_words_a_pass_are_compared_with_the_closed_form_of_their_own_acceptance():
+    for name, run in drafted(trace_of(DEFAULT_SENTENCE))["drafted"].items():
+        a, g = run["acceptance"], int(name[-1])
+        looked = sum(len(one["odds"]) for one in run["rounds"])
+        assert a == sum(one["accepted"] for one in run["rounds"]) / looked
+        closed = g + 1 if a == 1 else (1 - a ** (g + 1)) / (1 - a)
+        assert run["expected"] == pytest.approx(closed, abs=1e-12)
+
+
+def test_the_enumeration_the_figure_quotes_covers_every_text():
+    found = Speculation.data()["exact"]
+    assert found["texts"] == found["choices"] ** found["words"]
     assert found["total"] == pytest.approx(1, abs=1e-12)
-    assert found["gap"] < 1e-12
+    assert 0 <= found["gap"] < 1e-12
 
 
 @pytest.mark.parametrize("stand", [0, 2, 3])

@@ -18,6 +18,7 @@ from model.bugs.catalogue import BUGS
 FILES = sorted(path for path in CONTENT.glob("*.md") if path.name != "README.md")
 LESSONS = {lesson.slug: lesson for lesson in load_lessons()}
 FIRST = "the-cache-step-by-step"
+SECTION = r'<section class="step" id="([a-z0-9-]+)"(.*?)</section>'
 FEWEST_TERMS, MOST_SENTENCES, ASKED = 45, 3, 20
 
 
@@ -96,13 +97,23 @@ def test_every_bug_is_on_its_page_with_both_sources_and_its_numbers():
     assert body.count('<figure class="code wrong">') == N_BUGS
 
 
-def test_bugs_and_lessons_point_at_each_other():
+@pytest.mark.parametrize("slug", LESSONS)
+def test_bugs_and_steps_of_a_lesson_point_at_each_other(slug: str):
+    """A step links to exactly the bugs whose record names it, and each of them links back."""
+    sections = re.findall(SECTION, build(LESSONS[slug].path).body, re.DOTALL)
+    assert [step for step, _ in sections] == [step.id for step in LESSONS[slug].steps]
+    lab_page = build("/break-it").body
+    for step, html in sections:
+        named = [name for name, bug in BUGS.items() if bug.step == f"{slug}#{step}"]
+        assert re.findall(r'href="/break-it#([a-z0-9-]+)"', html) == named
+        for name in named:
+            assert f'id="{name}"' in lab_page
+            assert f'href="{LESSONS[slug].path}#{step}"' in lab_page
+
+
+def test_every_bug_names_a_step_there_is():
     assert_places_exist([bug.step for bug in BUGS.values()])
-    text = (CONTENT / "10-the-cache-step-by-step.md").read_text(encoding="utf-8")
-    linked = set(re.findall(r"/break-it#([a-z0-9-]+)", text))
-    assert linked <= set(BUGS)
-    first = {name for name, bug in BUGS.items() if bug.step.startswith(FIRST)}
-    assert linked == first - {"shared-offset"}  # too fine a point for a first lesson
+    assert {bug.step.partition("#")[0] for bug in BUGS.values()} == set(LESSONS)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from model.toy.lexicon import english_words
 from model.toy.network import Network
 from model.toy.parameters import shapes as plain_shapes
 from model.toy.variants import latent, shared, window
-from model.toy.variants.catalogue import VARIANTS
+from model.toy.variants.catalogue import DRAFTS, TRAINED, VARIANTS
 from model.toy.variants.latent import AbsorbedNetwork
 from model.toy.variants.results import middle, result, weights_path
 from model.toy.variants.run import (
@@ -41,7 +41,7 @@ from model.toy.weights import DECIMALS, checksum, load
 EXAMPLE = "The black cat sees a white bird."
 FLOAT_BYTES = 8
 
-every_variant = pytest.mark.parametrize("name", VARIANTS)
+every_variant = pytest.mark.parametrize("name", TRAINED)
 words = st.one_of(
     st.sampled_from(english_words()),
     st.sampled_from(["🍕", "日本語", "naïve", "don't", "<b>", "x" * 30]),
@@ -71,7 +71,7 @@ def test_the_cache_changes_no_word_and_no_bit_of_any_logit(name: str, text: str)
 @every_variant
 @given(text=texts)
 def test_numbers_kept_are_the_formula_s_and_the_measured_ones(name: str, text: str):
-    variant = VARIANTS[name]
+    variant = TRAINED[name]
     for count, step in enumerate(steps_of(network_of(name), text), start=1):
         rows = min(count, variant.most_words or count)
         assert step.cache_bytes == variant.numbers_per_token * rows * FLOAT_BYTES
@@ -79,7 +79,7 @@ def test_numbers_kept_are_the_formula_s_and_the_measured_ones(name: str, text: s
 
 @every_variant
 def test_rows_kept_never_change_while_they_are_kept(name: str):
-    if VARIANTS[name].most_words:
+    if TRAINED[name].most_words:
         pytest.skip("rows leave this cache")
     for earlier, later in pairwise(steps_of(network_of(name), EXAMPLE)):
         for a, b in zip(earlier.decoded.layers, later.decoded.layers, strict=True):
@@ -88,7 +88,7 @@ def test_rows_kept_never_change_while_they_are_kept(name: str):
             assert torch.equal(a.attention.v, b.attention.v[:, :n])
 
 
-@pytest.mark.parametrize("name", [name for name in VARIANTS if not VARIANTS[name].most_words])
+@pytest.mark.parametrize("name", [name for name in TRAINED if not TRAINED[name].most_words])
 @given(data=st.data())
 @torch.inference_mode()
 def test_every_split_of_a_prompt_gives_the_same_rows(name: str, data: st.DataObject):
@@ -257,7 +257,7 @@ def test_the_absorbed_network_reads_the_naive_one_s_cache_rows():
 
 @every_variant
 def test_shipped_weights_are_those_measured_and_are_written_in_three_decimals(name: str):
-    variant, path = VARIANTS[name], weights_path(name)
+    variant, path = TRAINED[name], weights_path(name)
     weights = load(variant.config, path, variant.design.shapes)
     assert result(name).checksum == checksum(path.read_text())
     assert result(name).weights == sum(tensor.numel() for tensor in weights.values())
@@ -265,10 +265,16 @@ def test_shipped_weights_are_those_measured_and_are_written_in_three_decimals(na
         assert torch.equal(tensor, torch.round(tensor * 10**DECIMALS) / 10**DECIMALS)
 
 
+def test_the_toy_that_drafts_is_smaller_than_the_toy_it_drafts_for():
+    for name in DRAFTS:
+        assert result(name).weights < result("mha").weights
+        assert DRAFTS[name].numbers_per_token < VARIANTS["mha"].numbers_per_token
+
+
 def test_every_variant_had_the_same_budget():
-    budgets = {(r.steps, r.seeds, r.sentences) for r in map(result, VARIANTS)}
+    budgets = {(r.steps, r.seeds, r.sentences) for r in map(result, TRAINED)}
     assert budgets == {(STEPS, (0, 1, 2), result("mha").sentences)}
-    assert all("model.toy.variants.train" in result(name).command for name in VARIANTS)
+    assert all("model.toy.variants.train" in result(name).command for name in TRAINED)
 
 
 @every_variant

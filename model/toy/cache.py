@@ -4,6 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from model.errors import BadInput
 from model.toy.config import ToyConfig
 
 NewKeys = Float[Tensor, "*batch kv_heads new d_key"]
@@ -37,6 +38,12 @@ class Rows:
         self._k.narrow(-2, start, k.shape[-2]).copy_(k)
         self._v.narrow(-2, start, v.shape[-2]).copy_(v)
         return self.kept
+
+    def crop(self, n_words: int) -> None:
+        """Roll back to the rows of the first `n_words` words."""
+        if not 0 <= n_words <= self.length:
+            raise BadInput(f"cannot keep {n_words} rows of {self.length}: keep 0 to {self.length}")
+        self.length = n_words
 
     @property
     def kept(self) -> Seen:

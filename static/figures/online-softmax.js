@@ -3,14 +3,13 @@ kv.figure("online-softmax", (() => {
   const YOURS = "your sentence"
   const row = ({ run, spec, p }) => (p.scores === YOURS ? run.online[p.layer][p.head] : spec.data[p.scores])
   const steps = (ctx) => row(ctx).blocks[ctx.p.block]
-  const at = (ctx) => Math.min(ctx.p.step, steps(ctx).length - 1)
   const names = (ctx) => (ctx.p.scores === YOURS ? ctx.run.fed : row(ctx).scores.map((_, i) => `key ${i + 1}`))
   const say = (kit, x, digits = 2) => (x === null ? "−∞" : kit.fix(x, digits))
   const draw = (ctx) => {
     const { p, w, kit } = ctx
     const data = row(ctx)
     const list = steps(ctx)
-    const now = at(ctx)
+    const now = ctx.p.step
     const step = list[now]
     const n = data.scores.length
     const small = w < 430
@@ -46,11 +45,15 @@ kv.figure("online-softmax", (() => {
   }
   const status = (ctx) => {
     const { kit } = ctx
-    const now = at(ctx)
+    const now = ctx.p.step
     const step = steps(ctx)[now]
     const gap = row(ctx).gap
     return `After block ${now + 1} of ${steps(ctx).length}: maximum ${say(kit, step.m)}, sum ${kit.fix(step.l, 3)}; ${now && step.rescale < 1 ? `a new maximum shrinks what came before to ${kit.percent(step.rescale, 2)}` : "nothing needs rescaling"}. Over all block sizes the result differs from the direct softmax by at most ${gap === 0 ? "0.0" : kit.tiny(gap)}.`
   }
   const table = (ctx) => ({ caption: `Running state, blocks of ${ctx.p.block}`, head: ["after block", "m", "l", "rescale", "o (first number)", "output (first number)"], rows: steps(ctx).map((s, i) => [i + 1, say(ctx.kit, s.m, 4), ctx.kit.fix(s.l, 4), ctx.kit.fix(s.rescale, 4), ctx.kit.fix(s.o[0], 4), ctx.kit.fix(s.output[0], 4)]) })
-  return { draw, status, table, part: (p) => (p.scores === YOURS ? "online" : null), hides: ({ p }) => (p.scores === YOURS ? [] : ["layer", "head"]) }
+  const bounds = (ctx) => {
+    const { low, high } = ctx.spec.params.find((one) => one.name === "block")
+    return { block: [low, Math.min(high, row(ctx).scores.length)], step: [0, steps(ctx).length - 1] }
+  }
+  return { draw, status, table, bounds, part: (p) => (p.scores === YOURS ? "online" : null), hides: ({ p }) => (p.scores === YOURS ? [] : ["layer", "head"]) }
 })())

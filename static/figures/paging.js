@@ -1,11 +1,10 @@
 // Memory as cells with their reference counts; requests with the blocks they read; used and wasted.
 kv.figure("paging", (() => {
   const memory = ({ spec, p }) => spec.data[p.memory]
-  const at = (ctx) => Math.min(ctx.p.tick, memory(ctx).used.length - 1)
   const draw = (ctx) => {
     const { p, w, kit } = ctx
     const m = memory(ctx)
-    const t = at(ctx)
+    const t = ctx.p.tick
     const held = m.holders[t]
     const across = Math.min(held.length, 16)
     const size = Math.min(40, (w - 4) / across)
@@ -37,10 +36,11 @@ kv.figure("paging", (() => {
   const status = (ctx) => {
     const { p, kit } = ctx
     const m = memory(ctx)
-    const t = at(ctx)
+    const t = ctx.p.tick
     const events = m.events.filter((e) => e.tick === t).map((e) => `${e.request} ${e.kind}`)
     return `Tick ${t + 1} of ${m.used.length}: ${kit.whole(m.used[t])} token rows used, ${kit.whole(m.reserved[t])} reserved, ${kit.whole(m.wasted[t])} wasted, ${kit.plural(m.waiting[t], "request")} waiting${p.memory === "blocks" ? `; ${kit.percent(m.hit_rate[t], 1)} of prompt tokens were found in the cache` : ""}${events.length ? `; ${events.join(", ")}` : ""}.`
   }
   const table = (ctx) => { const m = memory(ctx); return { caption: "The workload, tick by tick", head: ["tick", "used", "reserved", "wasted", "waiting", "hit rate"], rows: m.used.map((_, i) => [i + 1, m.used[i], m.reserved[i], m.wasted[i], m.waiting[i], ctx.kit.percent(m.hit_rate[i], 1)]) } }
-  return { draw, status, table }
+  const bounds = (ctx) => ({ tick: [0, memory(ctx).used.length - 1] })
+  return { draw, status, table, bounds }
 })())

@@ -1,64 +1,94 @@
-// The text as token numbers; one round's drafts judged from the left; the rows left in the cache.
+// The translation so far; one round's drafts judged from the left; the rows left in both caches.
 kv.figure("speculation", (() => {
-  const told = ({ spec, p }) => spec.data.runs[`${p.drafter}/${p.drafts}`]
-  const at = (ctx) => Math.min(ctx.p.round, told(ctx).rounds.length - 1)
-  const name = ({ spec, p }) => { const s = spec.params.find((one) => one.name === "drafter"); return s.names[s.options.indexOf(p.drafter)] }
-  const before = (ctx) => ctx.spec.data.prompt.concat(...told(ctx).rounds.slice(0, at(ctx)).map((r) => r.tokens))
+  const told = ({ run, p }) => run.drafted[`${p.drafter}/${p.writing}/${p.drafts}`]
+  const round = (ctx) => told(ctx).rounds[ctx.p.round]
+  const option = ({ spec, p }, name) => { const one = spec.params.find((s) => s.name === name); return one.names[one.options.indexOf(p[name])] }
+  const before = (ctx) => [ctx.run.fed[0], ...told(ctx).rounds.slice(0, ctx.p.round).flatMap((one) => one.tokens)]
+  const greedy = ({ p }) => p.writing === "greedy"
+  /** Words side by side, as wide as they are, in as many lines as it takes. */
+  const flow = (words, w, h, least = 0) => {
+    let [x, y] = [0, 0]
+    return words.map((word) => {
+      const wide = Math.min(w, Math.max(least, 14 + 7.6 * [...word].length))
+      if (x + wide > w && x) { x = 0; y += h }
+      const place = { x, y, w: wide - 3 }
+      x += wide
+      return place
+    })
+  }
+  const verdict = (ctx, i) => {
+    const one = round(ctx)
+    return i < one.accepted ? "stands" : i === one.accepted ? "refused" : "dropped"
+  }
+  const why = (ctx, i) => {
+    const { kit } = ctx
+    const one = round(ctx)
+    if (i > one.accepted) return "after a refused one: not looked at"
+    if (greedy(ctx)) return i < one.accepted ? "the toy's own choice too: it stands" : `the toy chooses “${one.tokens[one.accepted]}”: refused`
+    return `p / q, at most 1, is ${kit.fix(one.odds[i], 4)}: with that probability it stands, and here it ${i < one.accepted ? "did" : "did not"}`
+  }
   const draw = (ctx) => {
-    const { spec, w, kit } = ctx
-    const run = told(ctx)
-    const now = at(ctx)
-    const one = run.rounds[now]
+    const { w, kit } = ctx
+    const found = told(ctx)
+    const one = round(ctx)
     const old = before(ctx)
-    const total = spec.data.prompt.length + run.n_tokens
-    const across = w < 520 ? Math.ceil(total / 2) : total
-    const size = Math.min(34, (w - 2) / across)
     const small = w < 430
-    const h = small ? 20 : 26
-    const tall = small ? 22 : 30
-    const marks = [kit.label("t", 0, 12, "the text, as token numbers", { cls: "title" })]
-    for (let i = 0; i < total; i++) {
-      const fresh = i >= old.length && i < old.length + one.tokens.length
-      const token = i < old.length ? old[i] : fresh ? one.tokens[i - old.length] : ""
-      const own = fresh && i === old.length + one.tokens.length - 1
-      marks.push(kit.cell(`x${i}`, (i % across) * size, 20 + Math.floor(i / across) * (h + 4), size - 2, h, `${token}`, own ? "accent" : i < spec.data.prompt.length ? "number" : "value", token === "" ? "future" : fresh ? "now" : "kept",
-        { tip: [`Place ${i + 1}`, token === "" ? "not written yet" : i < spec.data.prompt.length ? `token ${token}, of the prompt` : own ? `token ${token}, the target's own after the last draft that stood` : fresh ? `token ${token}, a draft that stood this round` : `token ${token}`] }))
-    }
-    let y = 20 + Math.ceil(total / across) * (h + 4) + 22
-    marks.push(kit.label("r", 0, y - 6, `round ${now + 1}: one pass reads ${kit.plural(one.drafted.length + 1, "token")}`, { cls: "title", max: w }))
-    const wide = Math.min(62, (w - 2) / 7)
-    marks.push(kit.cell("pending", 0, y, wide - 3, tall, `${old.at(-1)}`, "number", "kept", { tip: ["The last token of the text", "it has no row in the cache yet; this pass writes it"] }), kit.label("pn", wide / 2, y + tall + 13, "pending", { cls: "quiet", anchor: "middle" }))
-    one.drafted.forEach((token, i) => {
-      const stands = i < one.accepted
-      const looked = i <= one.accepted
-      marks.push(kit.cell(`d${i}`, (i + 1) * wide, y, wide - 3, tall, `${token}`, stands ? "value" : "bad", stands ? "now" : looked ? "wrong" : "wasted",
-        { tip: [`Draft ${i + 1}: token ${token}`, stands ? "the target's own choice too: it stands" : looked ? `the target chose ${one.tokens[one.accepted]}: refused` : "after a refused one: not looked at"] }))
-      marks.push(kit.label(`dn${i}`, (i + 1) * wide + wide / 2, y + tall + 13, stands ? "stands" : looked ? "refused" : "dropped", { cls: "quiet", anchor: "middle" }))
+    const [h, line] = small ? [19, 22] : [24, 28]
+    const words = [...old, ...one.tokens]
+    const own = (i) => i >= old.length && i - old.length === one.accepted // the pass's own word comes after the drafts that stand
+    const marks = [kit.label("t", 0, 12, "the translation so far", { cls: "title" })]
+    const places = flow(words, w, line)
+    words.forEach((word, i) => marks.push(kit.cell(`x${i}`, places[i].x, 20 + places[i].y, places[i].w, h, word, own(i) ? "accent" : i ? "value" : "number", i >= old.length ? "now" : "kept",
+      { clip: true, tip: [`“${word}”`, own(i) ? "the pass's own word, after the last draft that stands" : i >= old.length ? "a draft of this round that stands" : i ? "written in an earlier round" : "where every translation starts"] })))
+    let y = 20 + places.at(-1).y + line + 20
+    marks.push(kit.label("r", 0, y - 6, `round ${ctx.p.round + 1}: one pass of the toy reads ${kit.plural(one.drafted.length + 1, "word")}`, { cls: "title", max: w }))
+    const read = [old.at(-1), ...one.drafted]
+    const seats = flow(read, w, h + 20, 62)
+    read.forEach((word, j) => {
+      const i = j - 1
+      const says = j ? verdict(ctx, i) : "pending"
+      const { x, y: down, w: wide } = seats[j]
+      const look = { pending: ["number", "kept"], stands: ["value", "now"], refused: ["bad", "wrong"], dropped: ["bad", "wasted"] }[says]
+      marks.push(kit.cell(`d${j}`, x, y + down, wide, h, word, ...look, { clip: true, tip: j ? [`Draft ${j}: “${word}”`, why(ctx, i)] : ["The last word of the text", "it has no row in the cache yet; this pass writes it"] }))
+      marks.push(kit.label(`dn${j}`, x + wide / 2, y + down + h + 12, says, { cls: "quiet", anchor: "middle" }))
     })
-    if (!one.drafted.length) marks.push(kit.label("none", wide + 6, y + 19, "no draft: an ordinary step", { cls: "quiet", max: w - wide }))
-    y += small ? 50 : 66
-    const most = spec.data.prompt.length + run.n_tokens + ctx.p.drafts
-    const unit = (w - 2) / most
+    y += seats.at(-1).y + h + 34
+    const most = Math.max(...found.rounds.map((r, i) => r.rows + found.rounds[i].drafted.length)) + 1
     const start = old.length - 1
-    const dropped = one.drafted.length + 1 - (one.rows - start)
-    marks.push(kit.label("c", 0, y, `cache: ${start} rows, ${one.drafted.length + 1} written, ${dropped} rolled back, ${one.rows} left`, { cls: "title", max: w }))
-    marks.push(kit.bar("kept", 0, y + 8, start * unit, 18, "key"), kit.bar("new", start * unit, y + 8, (one.rows - start) * unit, 18, "key", { state: "now" }), kit.bar("gone", one.rows * unit, y + 8, dropped * unit, 18, "bad", { state: "ghost" }))
-    y += small ? 34 : 50
-    const rate = [["tokens a pass, counted", run.tokens_a_pass, "value"], ["(1 − a^(g+1)) / (1 − a)", run.expected, "number"]]
+    const labelW = small ? 62 : 76
+    const unit = (w - labelW - 4) / most
+    const written = one.drafted.length + 1
+    const gone = start + written - one.rows
+    marks.push(kit.label("c", 0, y, `the toy's cache: ${start} rows, ${written} written, ${gone} rolled back, ${one.rows} left`, { cls: "title", max: w }))
+    const rows = (k, name, y0, kept, fresh, dropped) => marks.push(kit.label(`${k}.n`, labelW - 8, y0 + 11, name, { anchor: "end" }),
+      kit.bar(`${k}.kept`, labelW, y0, kept * unit, 14, "key"), kit.bar(`${k}.new`, labelW + kept * unit, y0, fresh * unit, 14, "key", { state: "now" }), kit.bar(`${k}.gone`, labelW + (kept + fresh) * unit, y0, dropped * unit, 14, "bad", { state: "ghost" }))
+    rows("target", "toy", y + 8, start, one.rows - start, gone)
+    y += 26
+    if (ctx.p.drafter === "smaller") {
+      const had = ctx.p.round ? found.rounds[ctx.p.round - 1].draft_rows : 0
+      const fed = one.drafted.length ? old.length + one.drafted.length - 1 : had
+      rows("draft", "smaller", y, had, one.draft_rows - had, fed - one.draft_rows)
+      y += 18
+    }
+    y += small ? 10 : 16
+    const rate = [["words a pass, counted", found.tokens_a_pass, "value"], ["(1 − a^(g+1)) / (1 − a)", found.expected, "number"]]
     rate.forEach(([text, x, role], i) => {
-      const from = Math.min(178, w * 0.5)
-      marks.push(kit.label(`rn${i}`, 0, y + i * (small ? 19 : 24) + 13, text, { max: from - 6 }), kit.bar(`rb${i}`, from, y + i * (small ? 19 : 24) + 1, (w - from - 50) * (x / (ctx.p.drafts + 1)), 15, role), kit.cell(`rv${i}`, w - 46, y + i * (small ? 19 : 24) - 2, 46, 21, kit.fix(x, 2), "number", "plain",
-        { tip: i ? ["If every draft stood with the same chance a", `a = ${kit.fix(run.acceptance, 4)}, g = ${ctx.p.drafts}: ${kit.fix(x, 4)}`] : ["Tokens written over passes of the target", `${run.n_tokens} / ${run.rounds.length} = ${kit.fix(x, 4)}`] }))
+      const from = Math.min(170, w * 0.5)
+      const top = y + i * 22
+      marks.push(kit.label(`rn${i}`, 0, top + 13, text, { max: from - 6 }), kit.bar(`rb${i}`, from, top + 1, (w - from - 52) * (x / (ctx.p.drafts + 1)), 15, role), kit.cell(`rv${i}`, w - 46, top - 2, 46, 20, kit.fix(x, 2), "number", "plain",
+        { tip: i ? ["If every draft stood with the same chance a, in a text without end", `a = ${kit.fix(found.acceptance, 4)} (measured here), g = ${ctx.p.drafts}: ${kit.fix(x, 4)}`] : ["Words written over passes of the toy", `${found.n_tokens} / ${found.rounds.length} = ${kit.fix(x, 4)}`] }))
     })
-    return { marks, w, h: y + (small ? 38 : 48) }
+    return { marks, w, h: y + 42 }
   }
   const status = (ctx) => {
     const { kit } = ctx
-    const run = told(ctx)
-    const one = run.rounds[at(ctx)]
-    return `Round ${at(ctx) + 1} of ${run.rounds.length}, drafts by ${name(ctx)}: ${one.accepted} of ${one.drafted.length} stand. In all ${run.n_tokens} tokens in ${run.rounds.length} passes with ${kit.percent(run.acceptance, 1)} of the drafts looked at accepted; the text is ${run.same ? "the same as" : "different from"} plain greedy decoding's.`
+    const found = told(ctx)
+    const one = round(ctx)
+    const text = greedy(ctx) ? `the words are ${found.same ? "exactly those" : "not those"} of plain decoding` : `the words are ${found.same ? "those of the greedy run as well" : "others than the greedy ones"}, since they are drawn`
+    return `Round ${ctx.p.round + 1} of ${found.rounds.length}, drafts by ${option(ctx, "drafter")}: ${one.accepted} of ${one.drafted.length} stand. In all ${kit.plural(found.n_tokens, "word")} in ${found.rounds.length} ${found.rounds.length === 1 ? "pass" : "passes"}, a = ${kit.percent(found.acceptance, 1)} of the drafts looked at stand; ${text}.`
   }
-  const note = ({ spec, kit }) => `Sampled instead of greedy, all ${spec.data.exact.texts} texts of three tokens over two words have the target's own probability, every random decision enumerated: the largest difference is ${kit.tiny(spec.data.exact.gap)}.`
-  const table = (ctx) => ({ caption: `Rounds, drafts by ${name(ctx)}`, head: ["round", "drafted", "accepted", "written", "rows in the cache"], rows: told(ctx).rounds.map((r, i) => [i + 1, r.drafted.join(" "), r.accepted, r.tokens.join(" "), r.rows]) })
-  return { draw, status, note, table }
+  const note = ({ spec: { data: { exact } }, kit }) => `Drawn words keep the toy's law: all ${exact.texts} beginnings of ${exact.words} words with ${exact.choices} to choose from each time, every random decision enumerated, are as likely with drafts as without, to within ${kit.tiny(exact.gap)}.`
+  const table = (ctx) => ({ caption: `Rounds, drafts by ${option(ctx, "drafter")}, ${option(ctx, "writing")}`, head: ["round", "drafted", "stand", "written", "rows, toy", "rows, drafter"], rows: told(ctx).rounds.map((r, i) => [i + 1, r.drafted.join(" "), r.accepted, r.tokens.join(" "), r.rows, r.draft_rows]) })
+  const bounds = (ctx) => ({ round: [0, told(ctx).rounds.length - 1] })
+  return { draw, status, note, table, bounds, part: () => "drafted" }
 })())

@@ -100,3 +100,15 @@ VARIANTS: dict[str, Variant] = {
         most_words=window.WINDOW,
     ),
 }
+
+# What writes drafts for the toy of the page; trained and measured like a variant, not compared.
+DRAFTS: dict[str, Variant] = {
+    "smaller": Variant(
+        label="one layer, encoder and decoder",
+        short="1 layer",
+        says="one layer where the toy has two",
+        numbers_per_word=keys_values,
+        config=ToyConfig(n_layers=1),
+    ),
+}
+TRAINED = VARIANTS | DRAFTS

@@ -17,7 +17,7 @@ from model.toy.parameters import Parameters
 from model.toy.record import source_of, understand
 from model.toy.teacher import translate
 from model.toy.tokens import Reading
-from model.toy.variants.catalogue import VARIANTS
+from model.toy.variants.catalogue import TRAINED, VARIANTS
 from model.toy.variants.latent import AbsorbedNetwork
 from model.toy.variants.results import weights_path
 from model.toy.variants.tiled import TiledNetwork
@@ -31,7 +31,7 @@ GROUPED = {4: "four-heads", 2: "four-heads-gqa", 1: "four-heads-mqa"}
 @cache
 def parameters_of(name: str) -> Parameters:
     """Load a variant's weights, with codes for every place that can be reached."""
-    variant = VARIANTS[name]
+    variant = TRAINED[name]
     config, design = variant.config, variant.design
     weights = load(config, weights_path(name), design.shapes)
     return design.assemble(config, weights, sinusoids(config, config.max_written + 1))
@@ -39,7 +39,7 @@ def parameters_of(name: str) -> Parameters:
 
 def network_of(name: str, arithmetic: Arithmetic | None = None) -> Network:
     """Set a trained variant up for one run."""
-    variant = VARIANTS[name]
+    variant = TRAINED[name]
     return variant.design.network(variant.config, parameters_of(name), arithmetic or FixedOrder())
 
 

@@ -20,7 +20,7 @@ from model.toy.datasets import Pair, draw_held_out
 from model.toy.evaluate import SEED, mark, share
 from model.toy.network import Network, sinusoids
 from model.toy.training import Recipe, Trainee, train
-from model.toy.variants.catalogue import VARIANTS, Variant
+from model.toy.variants.catalogue import TRAINED, Variant
 from model.toy.variants.results import FOLDER, middle, result_path, weights_path
 from model.toy.weights import Weights, rounded, save
 
@@ -59,7 +59,7 @@ def measure(variant: Variant, trainee: Trainee, row: int) -> dict[str, float]:
 
 def keep(name: str, recipe: Recipe, trainee: Trainee, seconds: float, folder: Path) -> None:
     """Write one variant's results and the weights of its middle seed."""
-    variant = VARIANTS[name]
+    variant = TRAINED[name]
     exact = [measure(variant, trainee, row) for row in range(len(recipe.seeds))]
     row = middle([one["grammar"] for one in exact])
     total = save(trainee.weights(row), weights_path(name, folder))
@@ -92,14 +92,14 @@ def watcher(name: str) -> Callable[[int, float], None]:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=STEPS)
-    parser.add_argument("--only", nargs="+", choices=list(VARIANTS), default=list(VARIANTS))
+    parser.add_argument("--only", nargs="+", choices=list(TRAINED), default=list(TRAINED))
     parser.add_argument("--out", type=Path, default=FOLDER)
     args = parser.parse_args(arguments)
     torch.set_num_threads(1)
     recipe = Recipe(n_steps=args.steps, n_pairs=N_PAIRS, seeds=SEEDS)
     args.out.mkdir(exist_ok=True)
     for name in args.only:
-        variant, started = VARIANTS[name], time.process_time()
+        variant, started = TRAINED[name], time.process_time()
         trainee = train(variant.config, recipe, watcher(name), variant.design)
         keep(name, recipe, trainee, time.process_time() - started, args.out)
 
