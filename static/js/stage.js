@@ -96,7 +96,7 @@
     /** The ends of a slider: the run's for a decode step; else the figure's own in this state, or those declared. */
     bounds(spec, p = this.params) {
       if (spec.kind === "time") return [0, this.run.fed.length - 1]
-      const own = this.lacks(p) ? null : this.figure.bounds?.({ run: this.run, p, spec: this.spec })
+      const own = !this.run || this.lacks(p) ? null : this.figure.bounds?.({ run: this.run, p, spec: this.spec })
       return own?.[spec.name] ?? [spec.low, spec.high]
     }
     /** The part of the run that this state draws and that has not come yet. */
