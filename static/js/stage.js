@@ -30,6 +30,8 @@
       this.table = root.querySelector(".stage-table")
       this.code = root.querySelector(".stage-code")
       this.timer = 0
+      this.charts = {} // figure name -> its chart: made once, for making one takes longer than a frame
+      this.chosen = new Set() // the params the reader set since this place was come to
       root.querySelector('[data-save="csv"]')?.addEventListener("click", () => kv.saveCsv(this))
       root.querySelector('[data-save="svg"]')?.addEventListener("click", () => kv.saveSvg(this))
       root.querySelector('[data-save="png"]')?.addEventListener("click", () => kv.savePng(this))
@@ -42,12 +44,13 @@
     get spec() { return this.specs[this.name] }
 
     /** Show a figure in a state. The state alone decides what is seen. */
-    show(name, params, run) {
+    show(name, params, run, chosen = []) {
       if (!this.specs[name] || !kv.figures[name]) return this.fail(`There is no figure called ${name}.`)
       const fresh = name !== this.name
       this.name = name
       this.run = run
       this.params = this.resolve(params)
+      this.chosen = new Set(chosen)
       if (fresh) this.begin()
       this.redraw()
     }
@@ -67,7 +70,8 @@
       if (this.title) this.title.textContent = this.spec.title
       this.table?.setAttribute("aria-label", `Numbers: ${this.spec.title}`)
       this.svg = el("svg", { class: "figure-svg", role: "group", "data-name": this.name })
-      this.chart = this.spec.plot ? html("div", { class: "chart", role: "img" }) : null
+      this.chart = this.spec.plot ? (this.charts[this.name] ??= html("div", { class: "chart", role: "img" })) : null
+      this.chart?.classList.remove("ahead")
       this.canvas.replaceChildren(this.chart ?? this.svg)
       this.controls.replaceChildren()
       this.controlNodes = null
@@ -171,11 +175,14 @@
       const next = this.resolve({ ...this.params, [name]: value })
       if (next[name] === this.params[name]) return
       this.params = next
+      if (byHand) this.chosen.add(name)
       this.redraw()
-      this.onParam?.(name, next[name])
+      this.onParam?.(name, next[name], byHand)
     }
-    play(name, button) {
+    /** Plays on its own until stopped; where the reader's own playing ends is where the reader is. */
+    play(name, button, byHand = true) {
       if (this.timer) return this.stop()
+      if (byHand) this.chosen.add(name)
       const spec = this.spec.params.find((s) => s.name === name)
       const [low, high] = this.bounds(spec)
       if (this.params[name] >= high) this.change(name, low, false)
@@ -190,8 +197,11 @@
     stop() {
       clearInterval(this.timer)
       this.timer = 0
-      if (this.playing) { this.playing.textContent = "Play"; this.playing.setAttribute("aria-pressed", "false") }
+      if (!this.playing) return
+      this.playing.textContent = "Play"
+      this.playing.setAttribute("aria-pressed", "false")
       this.playing = null
+      this.onParam?.()
     }
 
     // ---- keyboard: arrows walk from number to number
