@@ -6,9 +6,10 @@ import pytest
 import torch
 
 from app.__main__ import main
-from model.engine.bench import Ours, Path, Plan, Replayed, our_paths, ratio, take_turns
+from model.engine.bench import Path, Plan, Replayed, here, our_paths, ratio, take_turns
 from model.engine.build import random_checkpoint
 from model.engine.config import EngineConfig
+from model.engine.elsewhere.turn import Turn
 from model.engine.graphed import Graphed
 from model.engine.opponents import Transformers, transformers_model
 from model.errors import BadInput
@@ -33,7 +34,13 @@ def others() -> list[Path]:
         "fixed": Replayed(MODEL, lambda: GRAPHED),
     }
     return [
-        Path(name=name, dtype="float64", decoder=decoder, nbytes_per_step=1, steps=PLAN.new_tokens)
+        Path(
+            name=name,
+            dtype="float64",
+            runner=here(decoder),
+            nbytes_per_step=1,
+            steps=PLAN.new_tokens,
+        )
         for name, decoder in decoders.items()
     ]
 
@@ -57,12 +64,25 @@ def test_a_step_reads_every_weight_once_and_the_cache_at_its_mean_length():
     assert ours.nbytes_per_step - weights == CONFIG.numbers_per_token * 8 * 2 * 26
 
 
+def timed(name: str, step_s: list[float]) -> Path:
+    turns = [Turn(prefill_s=1, step_s=seconds, step_cpu_s=1, tokens=[1]) for seconds in step_s]
+    return Path(
+        name=name,
+        dtype="float64",
+        runner=lambda *_: turns[0],
+        nbytes_per_step=1,
+        steps=1,
+        turns=turns,
+    )
+
+
 def test_ratios_pair_the_times_of_the_same_repeat():
-    paths = others()
-    mine = Path(name="ours", dtype="float64", decoder=Ours(MODEL, lambda: GRAPHED),
-                nbytes_per_step=1, steps=1, step_s=[1.0, 10.0, 1.0])  # fmt: skip
-    paths[0].step_s, paths[1].step_s = [2.0, 30.0, 1.5], [4.0, 20.0, 5.0]
-    assert ratio([mine, *paths], "ours", "transformers", "float64") == 2.0
+    mine = timed("ours", [1.0, 10.0, 1.0])
+    theirs = [
+        timed("transformers, a", [2.0, 30.0, 1.5]),
+        timed("transformers, b", [4.0, 20.0, 5.0]),
+    ]
+    assert ratio([mine, *theirs], "ours", "transformers", "float64") == 2.0
     assert ratio([mine], "ours", "transformers", "float64") is None
 
 

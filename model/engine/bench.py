@@ -15,6 +15,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from model.engine.config import EngineConfig
+from model.engine.elsewhere.turn import Turn
 from model.engine.graphed import Graphed
 from model.engine.model import LanguageModel
 from model.engine.session import Forgetful, Remembering, Session
@@ -22,6 +23,8 @@ from model.errors import BadInput
 
 Tokens = Int[Tensor, "batch new"]
 Chosen = Int[Tensor, "batch 1"]
+Runner = Callable[[Tokens, int], Turn]
+"""Reads a prompt, writes so many steps more, and says how long that took."""
 
 
 @runtime_checkable
@@ -89,44 +92,60 @@ class Plan:
             raise BadInput(message)
 
 
+def here(decoder: Decoder) -> Runner:
+    """Time a decoder in this process. Its processors' own time does not count its neighbours."""
+
+    def turn(prompt: Tokens, steps: int) -> Turn:
+        start = time.perf_counter()
+        fed = decoder.prefill(prompt)
+        tokens = [int(fed[0, 0])]  # waits for a GPU
+        prefilled, cpu = time.perf_counter(), time.process_time()
+        for _ in range(steps):
+            fed = decoder.step(fed)
+            tokens.append(int(fed[0, 0]))
+        return Turn(
+            prefill_s=prefilled - start,
+            step_s=(time.perf_counter() - prefilled) / steps,
+            step_cpu_s=(time.process_time() - cpu) / steps,
+            tokens=tokens,
+        )
+
+    return turn
+
+
 @dataclass(kw_only=True)
 class Path:
-    """One line of the table: a decoder, what a step of it must read, and the times it took."""
+    """One line of the table: who runs, what a step of it must read, and the turns it took."""
 
     name: str
     dtype: str
-    decoder: Decoder
+    runner: Runner
     nbytes_per_step: float
     steps: int
-    prefill_s: list[float] = field(default_factory=list)
-    step_s: list[float] = field(default_factory=list)
-    step_cpu_s: list[float] = field(default_factory=list)
+    turns: list[Turn] = field(default_factory=list)
     tokens: list[int] = field(default_factory=list)
 
     def take_turn(self, prompt: Tokens) -> None:
-        """Run once and note the times. The processor's own time does not count its neighbours."""
-        start = time.perf_counter()
-        fed = self.decoder.prefill(prompt)
-        first = int(fed[0, 0])  # waits for a GPU
-        prefilled, cpu = time.perf_counter(), time.process_time()
-        self.tokens = [first]
-        for _ in range(self.steps):
-            fed = self.decoder.step(fed)
-            self.tokens.append(int(fed[0, 0]))
-        self.step_cpu_s.append((time.process_time() - cpu) / self.steps)
-        self.step_s.append((time.perf_counter() - prefilled) / self.steps)
-        self.prefill_s.append(prefilled - start)
+        """Run once; note what it took, and what the first sequence wrote."""
+        self.turns.append(self.runner(prompt, self.steps))
+        self.tokens = self.turns[-1].tokens
+
+    @property
+    def step_s(self) -> list[float]:
+        return [turn.step_s for turn in self.turns]
 
     def row(self, plan: Plan, bytes_per_s: float) -> dict[str, object]:
         """Medians, as the table and the JSON show them."""
+        prefill_s = statistics.median(turn.prefill_s for turn in self.turns)
         step_s = statistics.median(self.step_s)
+        step_cpu_s = statistics.median(turn.step_cpu_s for turn in self.turns)
         return {
             "path": self.name,
             "dtype": self.dtype,
-            "prefill_tokens_per_s": plan.batch * plan.context / statistics.median(self.prefill_s),
+            "prefill_tokens_per_s": plan.batch * plan.context / prefill_s,
             "decode_ms_per_token": 1e3 * step_s,
             "decode_tokens_per_s": plan.batch / step_s,
-            "decode_cpu_ms_per_token": 1e3 * statistics.median(self.step_cpu_s),
+            "decode_cpu_ms_per_token": 1e3 * step_cpu_s,
             "decode_ms_of_each_repeat": [1e3 * seconds for seconds in self.step_s],
             "bytes_read_per_step": self.nbytes_per_step,
             "share_of_bandwidth": self.nbytes_per_step / step_s / bytes_per_s,
@@ -148,14 +167,14 @@ def our_paths(model: LanguageModel, plan: Plan) -> list[Path]:
         Path(
             name="ours",
             dtype=dtype,
-            decoder=Ours(model, remember),
+            runner=here(Ours(model, remember)),
             nbytes_per_step=model.nbytes_read_per_step + cache,
             steps=plan.new_tokens,
         ),
         Path(
             name="ours, no cache",
             dtype=dtype,
-            decoder=Ours(model, forget),
+            runner=here(Ours(model, forget)),
             nbytes_per_step=model.nbytes_read_per_step,
             steps=min(plan.n_uncached, plan.new_tokens),
         ),
@@ -167,7 +186,7 @@ def our_paths(model: LanguageModel, plan: Plan) -> list[Path]:
             Path(
                 name="ours, CUDA graph",
                 dtype=dtype,
-                decoder=Replayed(model, lambda: session),
+                runner=here(Replayed(model, lambda: session)),
                 nbytes_per_step=model.nbytes_read_per_step + whole,
                 steps=plan.new_tokens,
             )
@@ -194,7 +213,7 @@ def take_turns(
             yield repeat, path
         if repeat == 0:
             for path in paths:
-                path.prefill_s, path.step_s, path.step_cpu_s = [], [], []
+                path.turns.clear()
 
 
 def ratio(paths: Sequence[Path], ours: str, theirs: str, dtype: str) -> float | None:
