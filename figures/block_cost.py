@@ -6,7 +6,8 @@ from typing import Any
 import param
 
 from figures.base import Figure
-from model.work import LayerWork, dense_layer
+from model.layer_work import LayerWork
+from model.work import dense_layer
 
 TOKENS = (128, 256, 512, 1_024, 2_048, 4_096, 8_192, 16_384, 32_768)
 # Width, query heads, key-value heads, width of a head, feed-forward width, its matrices.
@@ -35,7 +36,7 @@ class BlockCost(Figure):
         "Bars for the FLOPs of the matrices and of attention, for one decode step and for the "
         "prefill of the same text, with the formula and the numbers in it."
     )
-    sources = ("model.work:dense_layer", "model.work:LayerWork.prefill_flops")
+    sources = ("model.work:dense_layer", "model.layer_work:LayerWork.prefill_flops")
 
     @classmethod
     def data(cls) -> dict[str, Any]:

@@ -28,7 +28,7 @@ class GroupingWork(Figure):
         "For three numbers of key-value heads, bars for the bytes kept, the bytes a decode step "
         "reads, the scores computed and all arithmetic."
     )
-    sources = ("model.work:dense_layer", "model.work:LayerWork.attention_flops")
+    sources = ("model.work:dense_layer", "model.layer_work:LayerWork.attention_flops")
 
     @classmethod
     def values(cls) -> dict[str, tuple[int, ...]]:

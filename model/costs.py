@@ -12,7 +12,10 @@ from model.work import ModelWork
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """What one pass computes and moves. Activations are left out: they stay on the chip."""
+    """What one pass computes and moves. Activations are left out: they stay on the chip.
+
+    cache_bytes: rows read (decode) or written (prefill), and states.
+    """
 
     flops: float
     weight_bytes: float
@@ -30,7 +33,10 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class Formats:
-    """Bytes of one stored weight and of one cached number (fractions for small formats)."""
+    """Bytes of one stored weight and of one cached number (fractions for small formats).
+
+    States of fixed size keep the format their model gives them.
+    """
 
     weight_bytes: float = 2.0
     cache_bytes: float = 2.0
@@ -42,24 +48,39 @@ BF16 = Formats()
 def decode_step(work: ModelWork, batch: int, context: int, formats: Formats = BF16) -> Step:
     """One token for each of `batch` sequences of `context` tokens, the new one included.
 
-    Weights are read once for all of them, caches one each.
+    Weights are read once for all of them, caches one each; a state is read and written back.
     """
     _at_least_one(batch=batch, context=context)
     return Step(
         flops=float(batch * work.decode_flops(context)),
         weight_bytes=work.weights_read(batch) * formats.weight_bytes,
-        cache_bytes=batch * work.cache_read(context) * formats.cache_bytes,
+        cache_bytes=batch * cache_traffic(work, context, formats),
     )
 
 
 def prefill_step(work: ModelWork, tokens: int, formats: Formats = BF16) -> Step:
-    """One prompt in one pass; its keys and values are written, and read on the chip."""
+    """One prompt in one pass; its keys, values and states are written, and read on the chip.
+
+    With an encoder: the source is read first, and `tokens` are the decoder's own.
+    """
     _at_least_one(tokens=tokens)
+    encoder = work.encoder.weights if work.encoder else 0
+    rows = float(tokens * work.cache_written()) + work.cross_written
     return Step(
         flops=float(work.prefill_flops(tokens)),
-        weight_bytes=work.weights_read(tokens) * formats.weight_bytes,
-        cache_bytes=tokens * work.cache_written() * formats.cache_bytes,
+        weight_bytes=(work.weights_read(tokens) + encoder) * formats.weight_bytes,
+        cache_bytes=rows * formats.cache_bytes + work.state_bytes,
     )
+
+
+def cache_traffic(work: ModelWork, context: int, formats: Formats = BF16) -> float:
+    """Return the bytes of its own cache that one decoding sequence moves in a step."""
+    return work.cache_read(context) * formats.cache_bytes + 2 * work.state_bytes
+
+
+def cache_bytes(work: ModelWork, tokens: int, formats: Formats = BF16) -> float:
+    """Return the bytes a sequence of `tokens` tokens has in its cache; windows keep less."""
+    return work.cache_kept(tokens) * formats.cache_bytes + work.state_bytes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,10 +109,7 @@ def bound(step: Step, chip: Chip, number_format: str = "bfloat16") -> Bound:
 
 def equal_traffic_batch(work: ModelWork, context: int, formats: Formats = BF16) -> float:
     """Return the batch at which caches are read as much as weights (dense models)."""
-    return (
-        work.weights_read(1) * formats.weight_bytes
-        / (work.cache_read(context) * formats.cache_bytes)
-    )  # fmt: skip
+    return work.weights_read(1) * formats.weight_bytes / cache_traffic(work, context, formats)
 
 
 def sequences_that_fit(
@@ -99,12 +117,12 @@ def sequences_that_fit(
 ) -> int:
     """Sequences of `context` tokens that fit beside the weights; 0 if those do not fit."""
     left = nbytes - work.weights_kept * formats.weight_bytes
-    return max(int(left // (work.cache_kept(context) * formats.cache_bytes)), 0)
+    return max(int(left // cache_bytes(work, context, formats)), 0)
 
 
 def throughput_limit(work: ModelWork, context: int, chip: Chip, formats: Formats = BF16) -> float:
     """Tokens per second that no batch can pass: only caches are read, weights cost nothing."""
-    return chip.bytes_per_s / (work.cache_read(context) * formats.cache_bytes)
+    return chip.bytes_per_s / cache_traffic(work, context, formats)
 
 
 def attention_intensity(query_heads: int, kv_heads: int, cache_bytes: float = 2.0) -> float:

@@ -1,154 +1,115 @@
-"""What running a model asks for: multiplications and bytes, layer by layer.
+"""What running a model asks for: multiplications and bytes, summed over its layers.
 
-One multiply-add is 2 FLOPs. Norms, softmax, rotary turns and biases are not counted: at a
-width of thousands they are thousands of times smaller.
+Conventions are those of `model.layer_work`.
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from model.config import DecoderConfig
 from model.errors import BadInput
+from model.layer_work import LayerWork
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExpertWork:
-    """Experts of a layer: each token uses `used` of `count`, all of the same size."""
+class EncoderWork:
+    """The encoder of an encoder-decoder: it reads `source` tokens once, each sees all of them.
 
-    count: int
-    used: int
-    weights: int  # numbers of one expert
-
-    def touched(self, n_tokens: int) -> float:
-        """How many experts `n_tokens` tokens use together, on average, if they choose evenly."""
-        return self.count * (1 - (1 - self.used / self.count) ** n_tokens)
-
-
-@dataclass(frozen=True, kw_only=True)
-class LayerWork:
-    """One layer, in numbers.
-
-    weights: in the matrices every token passes (projections, dense feed-forward, router,
-    shared experts). score_width, mix_width: products per key of one query token, over all
-    query heads (heads times key width, heads times value width). row: numbers read per key
-    kept, from this layer's cache or its owner's. written: numbers a new token adds.
-    window: the newest keys, all that is kept; best: the most a query reads of what is kept.
-    index_width, index_row: products and numbers per key of the index that chooses the best.
+    stem: numbers of its first convolutions; stem_flops: what they cost for the whole source.
+    cross: numbers of the matrices that turn its output into each decoder layer's keys and
+    values, once.
     """
 
-    weights: int
-    score_width: int
-    mix_width: int
-    row: int
-    written: int
-    window: int | None = None
-    best: int | None = None
-    index_width: int = 0
-    index_row: int = 0
-    experts: ExpertWork | None = None
-    expanded: "LayerWork | None" = None  # MLA: the cheaper form for many queries at once
+    source: int
+    layers: tuple[LayerWork, ...]
+    cross: int
+    stem: int = 0
+    stem_flops: int = 0
 
     @property
-    def weights_used(self) -> int:
-        """Weights that one token is multiplied with."""
-        return self.weights + (self.experts.used * self.experts.weights if self.experts else 0)
-
-    def weights_read(self, n_tokens: int) -> float:
-        """Weights that have to be read once for `n_tokens` tokens: only experts in use."""
-        touched = self.experts.touched(n_tokens) * self.experts.weights if self.experts else 0.0
-        return self.weights + touched
+    def flops(self) -> int:
+        """The whole source, read once, cross keys and values included."""
+        blocks = sum(square_prefill_flops(layer, self.source) for layer in self.layers)
+        return blocks + 2 * self.cross * self.source + self.stem_flops
 
     @property
-    def weights_kept(self) -> int:
-        """Weights in memory, every expert included."""
-        return self.weights + (self.experts.count * self.experts.weights if self.experts else 0)
-
-    def keys(self, context: int) -> int:
-        """Keys one query reads when `context` tokens are seen, itself included."""
-        return context if self.most_keys is None else min(context, self.most_keys)
-
-    @property
-    def most_keys(self) -> int | None:
-        """The most keys one query reads, None when there is no limit."""
-        limits = [limit for limit in (self.window, self.best) if limit is not None]
-        return min(limits, default=None)
-
-    def attention_flops(self, keys: int) -> int:
-        """Scores and mix of one query over so many keys. Grouping heads changes nothing here."""
-        return 2 * (self.score_width + self.mix_width) * keys
-
-    def decode_flops(self, context: int) -> int:
-        """One token, the newest of `context`."""
-        attention = self.attention_flops(self.keys(context)) + 2 * self.index_width * context
-        return 2 * self.weights_used + attention
-
-    def prefill_flops(self, new: int, cached: int = 0) -> int:
-        """`new` tokens at once after `cached` ones, the causal half alone."""
-        form = self.expanded or self
-        attention = form.attention_flops(form.causal_keys(new, cached))
-        indexed = 2 * form.index_width * _all_keys(new, cached)
-        return 2 * form.weights_used * new + attention + indexed
-
-    def causal_keys(self, new: int, cached: int = 0) -> int:
-        """Keys read by `new` queries together: the sum of cached + 1 .. cached + new, capped."""
-        if self.most_keys is None:
-            return _all_keys(new, cached)
-        growing = min(max(self.most_keys - cached, 0), new)
-        return _all_keys(growing, cached) + (new - growing) * self.most_keys
-
-    def cache_read(self, context: int) -> int:
-        """Numbers one query reads from the cache."""
-        return self.row * self.keys(context) + self.index_row * context
-
-    def cache_kept(self, context: int) -> int:
-        """Numbers kept for a sequence of `context` tokens: what a window drops is gone."""
-        return self.written * (context if self.window is None else min(context, self.window))
-
-
-def _all_keys(new: int, cached: int) -> int:
-    return new * cached + new * (new + 1) // 2
+    def weights(self) -> int:
+        """Numbers of all its matrices."""
+        return sum(layer.weights_kept for layer in self.layers) + self.cross + self.stem
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelWork:
-    """All layers and the output matrix. `table`: an input table of its own, looked up only."""
+    """All layers, what stands before and after them, and an encoder where there is one.
+
+    table: input tables of their own, looked up only. ends: matrices that every token passes
+    outside the layers. assumed: conventions that this model's count rests on.
+    """
 
     name: str
     layers: tuple[LayerWork, ...]
     head: int  # numbers of the output matrix, width times vocabulary
     table: int = 0
+    ends: int = 0
+    encoder: EncoderWork | None = None
+    assumed: tuple[str, ...] = ()
 
     def decode_flops(self, context: int) -> int:
         """One decode step of one sequence, its logits included."""
-        return sum(layer.decode_flops(context) for layer in self.layers) + 2 * self.head
+        layers = sum(layer.decode_flops(context) for layer in self.layers)
+        return layers + 2 * self.ends + 2 * self.head
 
     def prefill_flops(self, new: int, cached: int = 0, logits: int = 1) -> int:
-        """One pass over `new` tokens; logits are needed of the last one alone."""
+        """One pass over `new` tokens; logits are needed of the last one alone.
+
+        With an encoder, the first pass reads the source as well, whatever its length; `new`
+        counts the decoder's own tokens.
+        """
         if not 0 <= logits <= new:
             message = f"logits of {logits} of {new} tokens: ask for 0 to {new}"
             raise BadInput(message)
         blocks = sum(layer.prefill_flops(new, cached) for layer in self.layers)
-        return blocks + 2 * self.head * logits
+        source = self.encoder.flops if self.encoder and new and not cached else 0
+        return blocks + 2 * self.ends * new + 2 * self.head * logits + source
+
+    @property
+    def weights_used(self) -> int:
+        """Active weights: those that one decode step multiplies a token with."""
+        rows = sum(part.row_weights for layer in self.layers for part in layer.parts)
+        return sum(layer.weights_used for layer in self.layers) + rows + self.ends + self.head
 
     def weights_read(self, n_tokens: int) -> float:
-        """Weights read once by a pass of `n_tokens` tokens; of the input table a row each."""
-        return sum(layer.weights_read(n_tokens) for layer in self.layers) + self.head
+        """Weights read once by a decoding pass of `n_tokens` tokens; of input tables a row each."""
+        return sum(layer.weights_read(n_tokens) for layer in self.layers) + self.ends + self.head
 
     @property
     def weights_kept(self) -> int:
         """Numbers of all matrices in memory."""
-        return sum(layer.weights_kept for layer in self.layers) + self.head + self.table
+        decoder = sum(layer.weights_kept for layer in self.layers) + self.ends + self.head
+        return decoder + self.table + (self.encoder.weights if self.encoder else 0)
 
     def cache_read(self, context: int) -> int:
-        """Numbers one query token reads from the cache of one sequence."""
+        """Numbers one query token reads from the cache of one sequence, states apart."""
         return sum(layer.cache_read(context) for layer in self.layers)
 
     def cache_kept(self, context: int) -> int:
-        """Numbers in the cache of a sequence of `context` tokens."""
+        """Numbers in the cache of a sequence of `context` tokens, states apart."""
         return sum(layer.cache_kept(context) for layer in self.layers)
 
-    def cache_written(self) -> int:
+    def cache_written(self) -> Fraction:
         """Numbers one token adds."""
-        return sum(layer.written for layer in self.layers)
+        return sum((layer.written_per_token for layer in self.layers), Fraction(0))
+
+    @property
+    def cross_written(self) -> int:
+        """Numbers an encoder's output adds to the cache, once."""
+        parts = (part for layer in self.layers for part in layer.parts)
+        return sum(part.row * part.source for part in parts if part.source is not None)
+
+    @property
+    def state_bytes(self) -> int:
+        """Bytes of the states of one sequence, which do not grow."""
+        return sum(layer.states_bytes for layer in self.layers)
 
 
 def dense_layer(  # noqa: PLR0913 - a block is these sizes

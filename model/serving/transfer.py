@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from model.costs import BF16, Formats
+from model.costs import BF16, Formats, cache_bytes
 from model.errors import BadInput
 from model.hardware import Chip
 from model.work import ModelWork
@@ -32,11 +32,6 @@ LINKS: dict[str, Link] = {
     "pcie5": Link(name="PCIe 5 x16", bytes_per_s=64e9, source="PCI-SIG, one direction"),
     "nvlink": Link(name="NVLink 4", bytes_per_s=450e9, source="NVIDIA H100 page, one direction"),
 }
-
-
-def cache_bytes(work: ModelWork, tokens: int, formats: Formats = BF16) -> float:
-    """Return the bytes a sequence of `tokens` tokens has in its cache; windows keep less."""
-    return formats.cache_bytes * work.cache_kept(tokens)
 
 
 def load_seconds(work: ModelWork, tokens: int, link: Link, formats: Formats = BF16) -> float:

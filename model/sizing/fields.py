@@ -63,6 +63,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "multi_query": ("multi_query_attention",),
 }
 
+UNNAMED = "config without model_type"
 MUST_AGREE = {"num_hidden_layers", "num_attention_heads", "num_key_value_heads", "hidden_size"}
 """Sizes that a file must not give twice and differently; of others the first name counts."""
 
@@ -72,6 +73,7 @@ LIMITS: Mapping[str, int] = {
     "sliding_window": 2**40,
     "attention_chunk_size": 2**40,
     "vocab_size": 2**28,
+    "engram_num_embeddings": 2**40,
 }
 WIDEST = 2**24
 

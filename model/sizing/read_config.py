@@ -9,7 +9,7 @@ from model.sizing import class_defaults
 from model.sizing.families import encoder_decoder, generic
 from model.sizing.families.remote import LIKE
 from model.sizing.families.table import FAMILIES
-from model.sizing.fields import Fields
+from model.sizing.fields import UNNAMED, Fields
 from model.sizing.layers import Layer, Model
 from model.sizing.parameters.stored import weights_stored_as
 from model.sizing.parameters.table import count_parameters
@@ -155,7 +155,7 @@ def make_fields(values: Mapping[str, Any], model_type: str, *, outer: Mapping[st
         defaults = {k: v for k, v in defaults.items() if isinstance(v, (bool, str))}
     return Fields(
         values=values,
-        model_type=model_type or "config without model_type",
+        model_type=model_type or UNNAMED,
         class_type=like or model_type,
         defaults=defaults,
         class_names=class_defaults.names(like or model_type),

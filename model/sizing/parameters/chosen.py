@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Mapping
 
-from model.sizing.fields import Fields
+from model.sizing.fields import UNNAMED, Fields, Missing
 from model.sizing.parameters.decoder import Recipe
-from model.sizing.parameters.experts import Experts, shared_width
+from model.sizing.parameters.experts import Experts, shared_times, shared_width
 from model.sizing.parameters.recipes import ALL_EXPERTS, DEEPSEEK_EXPERTS
 
 
@@ -79,6 +79,22 @@ def granite_moe_shared(_fields: Fields) -> Recipe:
     return Recipe(qkv_bias="attention_bias", out_bias="attention_bias", experts=experts)
 
 
+def hunyuan(fields: Fields) -> Recipe:
+    """Hunyuan-Large: one shared expert beside the routed ones, in every layer."""
+    shared = shared_times("num_shared_expert", "intermediate_size")
+    return Recipe(
+        qk_norm="head" if fields.flag("use_qk_norm") else "",
+        experts=Experts(width="intermediate_size", shared=shared),
+    )
+
+
+def unnamed(fields: Fields) -> Recipe:
+    """A config without a model type: plain, when it says that its MLP has a gate."""
+    if fields.given("hidden_act") != "swiglu":
+        raise Missing("without a model_type, hidden_act = swiglu is what says how wide an MLP is")
+    return Recipe()
+
+
 CHOSEN: Mapping[str, Callable[[Fields], Recipe]] = {
     "cohere": cohere,
     "cohere2": cohere,
@@ -88,6 +104,8 @@ CHOSEN: Mapping[str, Callable[[Fields], Recipe]] = {
     "glm4_moe": glm4_moe,
     "gpt_neox": gpt_neox,
     "granitemoeshared": granite_moe_shared,
+    "hunyuan": hunyuan,
+    UNNAMED: unnamed,
     "phi": phi,
     "phimoe": phimoe,
     "seed_oss": seed_oss,

@@ -45,23 +45,37 @@ def is_on(fields: Fields, flag: Flag) -> bool:
     return fields.flag(flag) if isinstance(flag, str) else flag
 
 
-def attention(fields: Fields, layer: Layer, owner: Layer, hidden: int, recipe: Recipe) -> int:
-    """Query, key, value and output matrices; a reusing layer has no key and value."""
+def projections(layer: Layer, owner: Layer, hidden: int, recipe: Recipe) -> int:
+    """Query, key, value, output and gate matrices; a reusing layer has no key and value."""
     pair = key_and_value(layer, owner)
     if pair is None or layer.query_heads is None:
         return 0
     key, value = pair
     query, out = layer.query_heads * key.width, layer.query_heads * value.width
-    bias = is_on(fields, recipe.qkv_bias)
-    total = matrix(hidden, query * (2 if recipe.query_gate else 1), bias=bias)
-    total += matrix(out, hidden, bias=is_on(fields, recipe.out_bias))
-    owns = bool(layer.rows)
-    if owns:
-        total += matrix(hidden, key.numbers, bias=bias) + matrix(hidden, value.numbers, bias=bias)
-    if recipe.sinks in {"all", layer.kind}:
-        total += layer.query_heads
+    total = matrix(hidden, query * (2 if recipe.query_gate else 1)) + matrix(out, hidden)
+    if layer.rows:
+        total += matrix(hidden, key.numbers) + matrix(hidden, value.numbers)
     if recipe.gate:
         total += matrix(hidden, out if recipe.gate == "wide" else layer.query_heads)
+    return total
+
+
+def attention(fields: Fields, layer: Layer, owner: Layer, hidden: int, recipe: Recipe) -> int:
+    """The projections, their biases, sinks and norms."""
+    pair = key_and_value(layer, owner)
+    if pair is None or layer.query_heads is None:
+        return 0
+    key, value = pair
+    query = layer.query_heads * key.width
+    owns = bool(layer.rows)
+    total = projections(layer, owner, hidden, recipe)
+    if is_on(fields, recipe.qkv_bias):
+        total += query * (2 if recipe.query_gate else 1)
+        total += key.numbers + value.numbers if owns else 0
+    if is_on(fields, recipe.out_bias):
+        total += hidden
+    if recipe.sinks in {"all", layer.kind}:
+        total += layer.query_heads
     return total + qk_norms(recipe, query, key.width, key.numbers, owns=owns)
 
 

@@ -50,20 +50,34 @@ def bart_like(style: Style) -> Count:
         width = fields.defining("hidden_size")
         table = fields.defining("vocab_size") * width
         total = both_sides(fields, layers, style) + table * (1 if is_tied(fields) else 2)
-        if style.offset is not None:
-            total += 2 * (fields.required("max_position_embeddings") + style.offset) * width
-        return total
+        return total + bart_positions(fields, style, width)
 
     return count
+
+
+def bart_positions(fields: Fields, style: Style, width: int) -> int:
+    """A learned table on each side, where positions are weights."""
+    if style.offset is None:
+        return 0
+    return 2 * (fields.required("max_position_embeddings") + style.offset) * width
 
 
 def whisper(fields: Fields, layers: list[Layer]) -> int:
     """Two convolutions over the spectrogram, position tables of two lengths."""
     width = fields.defining("hidden_size")
     total = both_sides(fields, layers, Style(first_norm=False, last_norm=True, key_bias=False))
-    total += width * fields.required("num_mel_bins") * 3 + width + width * width * 3 + width
+    total += sum(convolutions(fields, width)) + 2 * width + whisper_positions(fields, width)
+    return total + fields.defining("vocab_size") * width
+
+
+def convolutions(fields: Fields, width: int) -> tuple[int, int]:
+    """Three frames wide: from the spectrogram's bins to the width, then at half the rate."""
+    return width * fields.required("num_mel_bins") * 3, width * width * 3
+
+
+def whisper_positions(fields: Fields, width: int) -> int:
     positions = fields.required("max_source_positions") + fields.required("max_target_positions")
-    return total + positions * width + fields.defining("vocab_size") * width
+    return positions * width
 
 
 def t5(fields: Fields, layers: list[Layer]) -> int:
@@ -71,8 +85,7 @@ def t5(fields: Fields, layers: list[Layer]) -> int:
     width, inner = fields.defining("hidden_size"), fields.required("intermediate_size")
     heads = fields.defining("num_attention_heads")
     each = 4 * width * heads * fields.required("head_dim")
-    gated = str(fields.given("feed_forward_proj") or fields.default("feed_forward_proj"))
-    feed = mlp(width, inner, gated=gated.startswith("gated"))
+    feed = mlp(width, inner, gated=t5_is_gated(fields))
     n_encoder = fields.required("num_layers")
     n_biases = n_encoder + len(layers) if fields.model_type == "umt5" else 2
     total = n_encoder * (each + feed + 2 * width) + len(layers) * (2 * each + feed + 3 * width)
@@ -81,22 +94,31 @@ def t5(fields: Fields, layers: list[Layer]) -> int:
     return total + table * (1 if t5_is_tied(fields) else 2)
 
 
+def t5_is_gated(fields: Fields) -> bool:
+    """Version 1.1 and mT5 have a gate."""
+    named = str(fields.given("feed_forward_proj") or fields.default("feed_forward_proj"))
+    return named.startswith("gated")
+
+
 def t5_is_tied(fields: Fields) -> bool:
     """Version 1.1 has an output matrix of its own: the file says so."""
     given = fields.given("tie_word_embeddings")
     return True if given is None else bool(given)
 
 
+STYLES: Mapping[str, Style] = {
+    "bart": Style(),
+    "blenderbot": Style(offset=0, first_norm=False, last_norm=True),
+    "blenderbot-small": Style(offset=0),
+    "m2m_100": Style(offset=None, first_norm=False, last_norm=True),
+    "marian": Style(offset=0, first_norm=False),
+    "mbart": Style(last_norm=True),
+    "mvp": Style(),
+    "pegasus": Style(offset=0, first_norm=False, last_norm=True),
+    "plbart": Style(),
+}
 COUNTS: Mapping[str, Count] = {
-    "bart": bart_like(Style()),
-    "blenderbot": bart_like(Style(offset=0, first_norm=False, last_norm=True)),
-    "blenderbot-small": bart_like(Style(offset=0)),
-    "m2m_100": bart_like(Style(offset=None, first_norm=False, last_norm=True)),
-    "marian": bart_like(Style(offset=0, first_norm=False)),
-    "mbart": bart_like(Style(last_norm=True)),
-    "mvp": bart_like(Style()),
-    "pegasus": bart_like(Style(offset=0, first_norm=False, last_norm=True)),
-    "plbart": bart_like(Style()),
+    **{name: bart_like(style) for name, style in STYLES.items()},
     "mt5": t5,
     "t5": t5,
     "umt5": t5,

@@ -110,17 +110,24 @@ class Experts:
     gated: bool = True
     correction: bool = False
 
+    def always(self, fields: Fields, hidden: int) -> int:
+        """Matrices of a sparse layer that every token passes: router and shared expert."""
+        shared = self.shared(fields)
+        gate = hidden if self.shared_gate and shared else 0
+        always = mlp(hidden, shared, gated=self.gated) if shared else 0
+        return fields.required(self.count) * hidden + gate + always
+
+    def each(self, fields: Fields, hidden: int) -> int:
+        """Matrices of one routed expert."""
+        return mlp(hidden, fields.required(self.width), gated=self.gated)
+
     def weights(self, fields: Fields, hidden: int) -> int:
         """One sparse layer: router, experts, and the shared expert."""
         n_experts = fields.required(self.count)
         width = fields.required(self.width)
         each = mlp(hidden, width, gated=self.gated, bias=self.biased)
-        router = n_experts * hidden + (n_experts if self.biased else 0)
-        correction = n_experts if self.correction else 0
-        shared = self.shared(fields)
-        always = mlp(hidden, shared, gated=self.gated) if shared else 0
-        gate = hidden if self.shared_gate and shared else 0
-        total = n_experts * each + router + correction + always + gate
+        extra = n_experts * (int(self.biased) + int(self.correction))
+        total = n_experts * each + extra + self.always(fields, hidden)
         if total < 0:
             raise BadInput(f"{n_experts:,} experts of width {width:,} cannot be")
         return total

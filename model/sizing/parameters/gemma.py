@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from model.errors import BadInput
 from model.sizing.fields import Fields
 from model.sizing.layers import Layer
 from model.sizing.parameters.decoder import Recipe, attention, ends
@@ -37,16 +38,23 @@ def laurel(fields: Fields, hidden: int) -> int:
     return 2 * hidden * fields.required("laurel_rank") + hidden
 
 
+def mlp_widths(fields: Fields, layers: list[Layer]) -> list[int]:
+    """One width for all layers, or a list of them."""
+    if not isinstance(fields.given("intermediate_size"), list):
+        return [fields.defining("intermediate_size")] * len(layers)
+    widths = fields.numbers("intermediate_size", least=1) or []
+    if len(widths) < len(layers):
+        raise BadInput(f"intermediate_size lists {len(widths):,} layers of {len(layers):,}")
+    return widths[: len(layers)]
+
+
 def gemma3n(fields: Fields, layers: list[Layer]) -> int:
     hidden = fields.defining("hidden_size")
-    widths = fields.given("intermediate_size")
-    inner = list(widths) if isinstance(widths, list) else None
     total = ends(fields, hidden, RECIPE) + per_layer_tables(fields, hidden, len(layers))
     total += 2 * (fields.required("altup_num_inputs") - 1) * hidden * hidden
-    for layer in layers:
-        width = fields.numbers("intermediate_size", least=1)[layer.index] if inner else None  # type: ignore[index]
+    for layer, width in zip(layers, mlp_widths(fields, layers), strict=True):
         total += attention(fields, layer, layers[layer.owner], hidden, RECIPE) + 4 * hidden
-        total += mlp(hidden, width or fields.defining("intermediate_size"))
+        total += mlp(hidden, width)
         total += altup(fields, hidden) + laurel(fields, hidden) + per_layer_gate(fields, hidden)
     return total
 

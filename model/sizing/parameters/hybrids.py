@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 
-from model.sizing.families.mamba import mamba2_shape, nemotron_shape
 from model.sizing.fields import Fields, whole
 from model.sizing.layers import Layer
 from model.sizing.parameters import states
@@ -21,14 +20,24 @@ from model.sizing.parameters.experts import (
     shared_width,
 )
 from model.sizing.parameters.latent import latent_attention
+from model.sizing.parameters.mixers import (
+    AnyMixer,
+    Mixer,
+    bamba_mixer,
+    delta_mixer,
+    falcon_h1_mixer,
+    jamba_mixer,
+    mamba2_mixer,
+    mamba_mixer,
+    nemotron_mixer,
+)
 from model.sizing.parameters.parts import matrix, mlp
 from model.sizing.parameters.recipes import QWEN_SHARED
 
 Count = Callable[[Fields, list[Layer]], int]
-Mixer = Callable[[Fields, int], int]
 
 
-def mixed(recipe: Recipe, mixer: Mixer, *, beside: bool = False) -> Count:
+def mixed(recipe: Recipe, mixer: Mixer, *, beside: bool = False, norms: bool = False) -> Count:
     """Attention where a layer has rows, `mixer` where it has states, an MLP after each."""
 
     def count(fields: Fields, layers: list[Layer]) -> int:
@@ -38,7 +47,9 @@ def mixed(recipe: Recipe, mixer: Mixer, *, beside: bool = False) -> Count:
         for layer, is_sparse in zip(layers, sparse, strict=True):
             total += attention(fields, layer, layers[layer.owner], hidden, recipe)
             if layer.states and (beside or not layer.rows):
-                total += mixer(fields, hidden)
+                found = mixer(fields, hidden)
+                total += found.weights(hidden)
+                total += inner_norms(found) if norms else 0
             total += feed_forward(fields, is_sparse, hidden, recipe)
             total += recipe.norms * hidden * recipe.norm_numbers
         return total
@@ -46,59 +57,20 @@ def mixed(recipe: Recipe, mixer: Mixer, *, beside: bool = False) -> Count:
     return count
 
 
-def mamba_only(fields: Fields, layers: list[Layer]) -> int:
-    hidden = fields.defining("hidden_size")
-    given = fields.given("intermediate_size")
-    inner = (
-        fields.required("expand") * hidden if given is None else whole(given, "intermediate_size")
-    )
-    mixer = states.Mamba1(
-        inner=inner,
-        state=fields.required("state_size"),
-        kernel=fields.required("conv_kernel"),
-        rank=states.step_rank(fields, "time_step_rank", hidden),
-        bias=fields.flag("use_bias"),
-        conv_bias=fields.flag("use_conv_bias", otherwise=True),
-    )
-    each = mixer.weights(hidden)
-    return ends(fields, hidden, Recipe()) + len(layers) * (each + hidden)
+def inner_norms(mixer: AnyMixer) -> int:
+    """Jamba's norms on the time step, B and C."""
+    return mixer.rank + 2 * mixer.state if isinstance(mixer, states.Mamba1) else 0
 
 
-def mamba2_only(fields: Fields, layers: list[Layer]) -> int:
-    hidden = fields.defining("hidden_size")
-    each = states.mamba2(
-        hidden,
-        mamba2_shape(fields),
-        bias=fields.flag("use_bias"),
-        conv_bias=fields.flag("use_conv_bias", otherwise=True),
-        norm=True,
-    )
-    return ends(fields, hidden, Recipe()) + len(layers) * (each + hidden)
+def alone(mixer: Mixer) -> Count:
+    """A mixer and a norm in every layer, nothing else."""
 
+    def count(fields: Fields, layers: list[Layer]) -> int:
+        hidden = fields.defining("hidden_size")
+        each = mixer(fields, hidden).weights(hidden)
+        return ends(fields, hidden, Recipe()) + len(layers) * (each + hidden)
 
-def jamba_mixer(fields: Fields, hidden: int) -> int:
-    """Mamba 1 with norms on the time step, B and C."""
-    state = fields.required("mamba_d_state")
-    rank = states.step_rank(fields, "mamba_dt_rank", hidden)
-    mixer = states.Mamba1(
-        inner=fields.required("mamba_expand") * hidden,
-        state=state,
-        kernel=fields.required("mamba_d_conv"),
-        rank=rank,
-        bias=fields.flag("mamba_proj_bias"),
-        conv_bias=fields.flag("mamba_conv_bias", otherwise=True),
-    )
-    return rank + 2 * state + mixer.weights(hidden)
-
-
-def bamba_mixer(fields: Fields, hidden: int) -> int:
-    inner = fields.required("mamba_expand") * hidden
-    return states.named_mamba2(fields, hidden, inner=inner, norm=True)
-
-
-def falcon_h1_mixer(fields: Fields, hidden: int) -> int:
-    inner = fields.integer("mamba_d_ssm") or fields.required("mamba_expand") * hidden
-    return states.named_mamba2(fields, hidden, inner=inner, norm=fields.flag("mamba_rms_norm"))
+    return count
 
 
 def granite_hybrid(fields: Fields, layers: list[Layer]) -> int:
@@ -111,7 +83,7 @@ def granite_hybrid(fields: Fields, layers: list[Layer]) -> int:
         after += Experts(width="intermediate_size").weights(fields, hidden)
     total = ends(fields, hidden, recipe)
     for layer in layers:
-        mixer = bamba_mixer(fields, hidden) if layer.states else 0
+        mixer = bamba_mixer(fields, hidden).weights(hidden) if layer.states else 0
         total += (
             attention(fields, layer, layers[layer.owner], hidden, recipe)
             + mixer
@@ -128,7 +100,7 @@ def nemotron_h(fields: Fields, layers: list[Layer]) -> int:
     total = ends(fields, hidden, recipe) + len(layers) * hidden
     for layer, letter in zip(layers, nemotron_letters(fields, layers), strict=True):
         if layer.states:
-            total += nemotron_mamba(fields, hidden)
+            total += nemotron_mixer(fields, hidden).weights(hidden)
         elif layer.rows:
             total += attention(fields, layer, layers[layer.owner], hidden, recipe)
         elif letter == "E":
@@ -148,25 +120,18 @@ def nemotron_letters(fields: Fields, layers: list[Layer]) -> str:
     return "".join("E" if kind == "moe" else "-" for kind in written).ljust(len(layers), "-")
 
 
-def nemotron_mamba(fields: Fields, hidden: int) -> int:
-    return states.mamba2(
-        hidden,
-        nemotron_shape(fields),
-        bias=fields.flag("mamba_proj_bias"),
-        conv_bias=fields.flag("use_conv_bias", otherwise=True),
-        norm=True,
+def nemotron_shared(fields: Fields) -> int:
+    return fields.required("n_shared_experts", least=0) * fields.required(
+        "moe_shared_expert_intermediate_size", least=0
     )
 
 
 def nemotron_experts(fields: Fields, hidden: int) -> int:
-    shared = fields.required("n_shared_experts", least=0) * fields.required(
-        "moe_shared_expert_intermediate_size", least=0
-    )
     narrow = fields.integer("moe_latent_size")
     n_experts, width = fields.required("num_experts"), fields.required("moe_intermediate_size")
     each = mlp(narrow or hidden, width, gated=False)
     around = 2 * hidden * narrow if narrow else 0
-    return n_experts * (each + hidden) + around + mlp(hidden, shared, gated=False)
+    return n_experts * (each + hidden) + around + mlp(hidden, nemotron_shared(fields), gated=False)
 
 
 def lfm2(fields: Fields, layers: list[Layer]) -> int:
@@ -203,36 +168,45 @@ def lfm2_width(fields: Fields) -> int:
     return -(-int(factor * int(2 * width / 3)) // multiple) * multiple
 
 
+KIMI = Recipe(
+    experts=Experts(
+        sparse=after_first("first_k_dense_replace", 1), shared=shared_times("n_shared_experts")
+    )
+)
+
+
 def kimi_linear(fields: Fields, layers: list[Layer]) -> int:
     hidden = fields.defining("hidden_size")
-    recipe = Recipe(
-        experts=Experts(
-            sparse=after_first("first_k_dense_replace", 1), shared=shared_times("n_shared_experts")
-        )
-    )
-    sparse = sparse_layers(fields, recipe, len(layers))
-    total = ends(fields, hidden, recipe)
+    sparse = sparse_layers(fields, KIMI, len(layers))
+    total = ends(fields, hidden, KIMI)
     for layer, is_sparse in zip(layers, sparse, strict=True):
         if layer.states:
-            total += states.kimi_delta(fields, hidden)
+            total += states.kimi_delta(fields).weights(hidden)
         else:
             total += latent_attention(fields, hidden)
-        total += feed_forward(fields, is_sparse, hidden, recipe) + 2 * hidden
+        total += feed_forward(fields, is_sparse, hidden, KIMI) + 2 * hidden
     return total
+
+
+MINIMAX = Recipe(experts=Experts(width="intermediate_size"))
 
 
 def minimax(fields: Fields, layers: list[Layer]) -> int:
     """Lightning layers: queries, keys, values, a gate and a norm, all of full width."""
     hidden = fields.defining("hidden_size")
-    recipe = Recipe(experts=Experts(width="intermediate_size"))
-    total = ends(fields, hidden, recipe)
+    total = ends(fields, hidden, MINIMAX)
     inner = attention_width(layers)
     for layer in layers:
-        total += attention(fields, layer, layers[layer.owner], hidden, recipe) + 2 * hidden
-        total += feed_forward(fields, True, hidden, recipe)  # noqa: FBT003
+        total += attention(fields, layer, layers[layer.owner], hidden, MINIMAX) + 2 * hidden
+        total += feed_forward(fields, True, hidden, MINIMAX)  # noqa: FBT003
         if layer.states:
-            total += matrix(hidden, 3 * inner) + 2 * matrix(inner, hidden) + inner
+            total += lightning(hidden, inner) + inner
     return total
+
+
+def lightning(hidden: int, inner: int) -> int:
+    """Queries, keys, values; a gate and the way out."""
+    return matrix(hidden, 3 * inner) + 2 * matrix(inner, hidden)
 
 
 def attention_width(layers: list[Layer]) -> int:
@@ -253,29 +227,32 @@ QWEN35_MOE = Recipe(
     qkv_bias="attention_bias", out_bias="attention_bias", qk_norm="head", query_gate=True,
     experts=Experts(shared=shared_width("shared_expert_intermediate_size"), shared_gate=True),
 )  # fmt: skip
+BIASED = Recipe(qkv_bias="attention_bias", out_bias="attention_bias", mlp_bias="mlp_bias")
+JAMBA = Recipe(experts=Experts(width="intermediate_size", sparse=jamba_period))
+MIXED: Mapping[str, tuple[Recipe, Mixer]] = {
+    "bamba": (BIASED, bamba_mixer),
+    "falcon_h1": (BIASED, falcon_h1_mixer),
+    "jamba": (JAMBA, jamba_mixer),
+    "qwen3_5_moe_text": (QWEN35_MOE, delta_mixer),
+    "qwen3_5_text": (QWEN35, delta_mixer),
+    "qwen3_next": (QWEN_NEXT, delta_mixer),
+}
+"""Attention in some layers, a state in the others (or beside), an MLP or experts after each."""
+ALONE: Mapping[str, Mixer] = {
+    "falcon_mamba": mamba_mixer,
+    "mamba": mamba_mixer,
+    "mamba2": mamba2_mixer,
+}
 COUNTS: Mapping[str, Count] = {
-    "bamba": mixed(
-        Recipe(qkv_bias="attention_bias", out_bias="attention_bias", mlp_bias="mlp_bias"),
-        bamba_mixer,
-    ),
-    "falcon_h1": mixed(
-        Recipe(qkv_bias="attention_bias", out_bias="attention_bias", mlp_bias="mlp_bias"),
-        falcon_h1_mixer,
-        beside=True,
-    ),
-    "falcon_mamba": mamba_only,
+    **{
+        name: mixed(recipe, mixer, beside=name == "falcon_h1", norms=name == "jamba")
+        for name, (recipe, mixer) in MIXED.items()
+    },
+    **{name: alone(mixer) for name, mixer in ALONE.items()},
     "granitemoehybrid": granite_hybrid,
-    "jamba": mixed(
-        Recipe(experts=Experts(width="intermediate_size", sparse=jamba_period)), jamba_mixer
-    ),
     "kimi_linear": kimi_linear,
     "lfm2": lfm2,
     "lfm2_moe": lfm2,
-    "mamba": mamba_only,
-    "mamba2": mamba2_only,
     "minimax": minimax,
     "nemotron_h": nemotron_h,
-    "qwen3_5_moe_text": mixed(QWEN35_MOE, states.gated_delta),
-    "qwen3_5_text": mixed(QWEN35, states.gated_delta),
-    "qwen3_next": mixed(QWEN_NEXT, states.gated_delta),
 }

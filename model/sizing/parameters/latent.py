@@ -12,21 +12,24 @@ from model.sizing.parameters.recipes import DEEPSEEK_EXPERTS, sparse_by_list_or_
 Count = Callable[[Fields, list[Layer]], int]
 
 
-def latent_attention(fields: Fields, hidden: int) -> int:
-    """Down- and up-projections of queries (where they have a rank), keys and values."""
+def projections(fields: Fields, hidden: int) -> int:
+    """Down- and up-projections of queries (where they have a rank), keys and values; out."""
     heads = fields.defining("num_attention_heads")
     rank, rotary = fields.required("kv_lora_rank"), fields.required("qk_rope_head_dim", least=0)
     plain, value = fields.required("qk_nope_head_dim", least=0), value_width(fields, hidden, heads)
-    bias = fields.flag("attention_bias")
     query = heads * (plain + rotary)
     low = query_rank(fields)
-    if low is None:
-        total = matrix(hidden, query)
-    else:
-        total = matrix(hidden, low, bias=bias) + low + matrix(low, query)
-    total += matrix(hidden, rank + rotary, bias=bias) + rank
-    total += matrix(rank, heads * (plain + value))
-    return total + matrix(heads * value, hidden, bias=bias)
+    total = matrix(hidden, query) if low is None else matrix(hidden, low) + matrix(low, query)
+    total += matrix(hidden, rank + rotary) + matrix(rank, heads * (plain + value))
+    return total + matrix(heads * value, hidden)
+
+
+def latent_attention(fields: Fields, hidden: int) -> int:
+    """The projections, the norms of both latents, and biases where there are any."""
+    rank, rotary = fields.required("kv_lora_rank"), fields.required("qk_rope_head_dim", least=0)
+    low = query_rank(fields) or 0
+    biases = low + rank + rotary + hidden if fields.flag("attention_bias") else 0
+    return projections(fields, hidden) + low + rank + biases
 
 
 def value_width(fields: Fields, hidden: int, heads: int) -> int:
@@ -39,11 +42,16 @@ def query_rank(fields: Fields) -> int | None:
     return fields.integer("q_lora_rank")
 
 
-def indexer(fields: Fields, hidden: int) -> int:
-    """Index queries from the query latent, one key a token with a norm, a weight per head."""
+def index_projections(fields: Fields, hidden: int) -> int:
+    """Index queries from the query latent, one key a token, a weight per head."""
     width, heads = fields.required("index_head_dim"), fields.required("index_n_heads")
     low = query_rank(fields) or hidden
-    return low * heads * width + hidden * width + 2 * width + hidden * heads
+    return low * heads * width + hidden * width + hidden * heads
+
+
+def indexer(fields: Fields, hidden: int) -> int:
+    """The index's projections and its key's norm."""
+    return index_projections(fields, hidden) + 2 * fields.required("index_head_dim")
 
 
 def count_with(recipe: Recipe) -> Count:
