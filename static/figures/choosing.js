@@ -48,5 +48,5 @@ kv.figure("choosing", (() => {
   }
   const note = (ctx) => `Order: ${ctx.spec.data.order.join(", then ")}. ${ctx.spec.data.ties} Keys and values were made before any of this; none of it touches the cache.`
   const table = (ctx) => { const data = found(ctx); return { caption: `Step ${ctx.p.t + 1}: probabilities after each stage`, head: ["word", "softmax", ...data.stages], rows: data.words.map((word, i) => [word, ...data.laws.map((law, j) => (data.keeps[j][i] ? ctx.kit.fix(law[i], 6) : "out"))]) } }
-  return { draw, status, note, table, need }
+  return { draw, status, note, table, need, hides: ({ p }) => (p.temperature ? [] : ["seed"]) }
 })())

@@ -32,5 +32,10 @@ kv.figure("eviction", (() => {
     return `${one.ids.length} of ${kit.plural(n, "row")} stay in this head; they hold ${kit.percent(one.share, 1)} of what the last query looks at. ${n > one.ids.length ? "What was dropped cannot come back." : "Nothing has to go."}`
   }
   const table = (ctx) => ({ caption: `${ctx.p.rule}, at most ${budget(ctx)} rows`, head: ["place", "word", "weight received", "last query", "kept"], rows: scores(ctx).map((x, i) => [i, ctx.run.fed[i], ctx.kit.fix(x, 4), ctx.kit.fix(data(ctx).last[i], 4), kept(ctx).ids.includes(i) ? "yes" : "no"]) })
-  return { draw, status, table, part: () => "kept" }
+  const bounds = (ctx) => {
+    const { low, high, values } = ctx.spec.params.find((one) => one.name === "budget")
+    const enough = values.findIndex((rows) => rows >= data(ctx).received.length) // more room than rows changes nothing
+    return { budget: [low, enough < 0 ? high : enough] }
+  }
+  return { draw, status, table, bounds, part: () => "kept" }
 })())

@@ -60,5 +60,5 @@ kv.figure("grouping-work", (() => {
     const { heads, rows } = rowsOf(ctx)
     return { caption: ctx.p.model === "run" ? "The toy on your sentence, the same words written" : `Llama 3 8B's shape, one decode step at ${ctx.kit.whole(ctx.spec.data.tokens[ctx.p.tokens])} tokens`, head: ["key-value heads", ...rows.map((row) => row.name)], rows: heads.map((n, j) => [n, ...rows.map((row) => ctx.kit.whole(row.values[j]))]) }
   }
-  return { draw, status, table, part: () => "heads" }
+  return { draw, status, table, part: () => "heads", hides: ({ p }) => (p.model === "run" ? ["tokens"] : []) }
 })())

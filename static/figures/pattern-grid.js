@@ -6,11 +6,10 @@ kv.figure("pattern-grid", (() => {
     return [p.pattern, ...[p.size, second].slice(0, n)].join("/")
   }
   const tableOf = (ctx) => ctx.spec.data.tables[keyOf(ctx)]
-  const rowOf = ({ p }) => Math.min(p.row, p.n - 1)
   const width = ({ p }) => (p.pattern === "cross" ? p.size : p.n)
   const reads = (ctx, i, j) => (ctx.p.pattern === "cross" ? true : tableOf(ctx).reads[i][j] === "1")
   const kept = (ctx, j) => {
-    const i = rowOf(ctx)
+    const i = ctx.p.row
     if (ctx.p.pattern === "cross" || ctx.p.pattern === "full") return "kept"
     if (j > i && !(ctx.p.pattern === "prefix" && j < ctx.p.size)) return "future"
     return tableOf(ctx).needed[i][j] === "0" ? "evicted" : "kept"
@@ -23,7 +22,7 @@ kv.figure("pattern-grid", (() => {
     const columns = width(ctx)
     const labelW = Math.min(70, w * 0.16)
     const size = Math.max(9, Math.min(26, (w - labelW - 8) / Math.max(columns, p.n), 330 / p.n))
-    const i = rowOf(ctx)
+    const i = ctx.p.row
     const marks = []
     for (let q = 0; q < p.n; q++) {
       const y = 18 + q * size
@@ -41,15 +40,16 @@ kv.figure("pattern-grid", (() => {
     return { marks, w, h: y + Math.max(18, size) + 4 }
   }
   const count = (ctx, state) => Array.from({ length: width(ctx) }, (_, j) => kept(ctx, j)).filter((s) => s === state).length
-  const readBy = (ctx) => Array.from({ length: width(ctx) }, (_, j) => reads(ctx, rowOf(ctx), j)).filter(Boolean).length
+  const readBy = (ctx) => Array.from({ length: width(ctx) }, (_, j) => reads(ctx, ctx.p.row, j)).filter(Boolean).length
   const status = (ctx) => {
     const { p, kit, spec } = ctx
     const causal = spec.data.tables.causal.pairs[p.n - 1]
     const dropped = count(ctx, "evicted")
-    return `${kit.whole(pairs(ctx))} pairs over ${p.n} tokens (causal attention: ${kit.whole(causal)}); query ${rowOf(ctx) + 1} reads ${kit.plural(readBy(ctx), "key")}; after it ${kit.plural(count(ctx, "kept"), "row")} must stay${dropped ? ` and ${dropped} may be dropped` : ", and none may be dropped"}.`
+    return `${kit.whole(pairs(ctx))} pairs over ${p.n} tokens (causal attention: ${kit.whole(causal)}); query ${ctx.p.row + 1} reads ${kit.plural(readBy(ctx), "key")}; after it ${kit.plural(count(ctx, "kept"), "row")} must stay${dropped ? ` and ${dropped} may be dropped` : ", and none may be dropped"}.`
   }
   const table = (ctx) => ({ caption: `Keys each query may read, pattern ${keyOf(ctx)}`, head: ["query", "keys it reads", "how many"],
     rows: Array.from({ length: ctx.p.n }, (_, q) => { const list = Array.from({ length: width(ctx) }, (_, j) => j).filter((j) => reads(ctx, q, j)); return [q + 1, list.map((j) => j + 1).join(" "), list.length] }) })
   const hides = ({ spec, p }) => [["size"], ["second"]].slice(spec.data.families[p.pattern]).flat()
-  return { draw, status, table, hides }
+  const bounds = ({ p }) => ({ row: [0, p.n - 1] })
+  return { draw, status, table, hides, bounds }
 })())

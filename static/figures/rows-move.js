@@ -1,7 +1,7 @@
 // Keys of one step beside those of the next: under the causal mask nothing behind you moves.
 kv.figure("rows-move", (() => {
   const pair = ({ run, p }) => {
-    const t = Math.max(0, Math.min(p.t, run.fed.length - 2))
+    const t = p.t
     return { t, next: Math.min(t + 1, run.fed.length - 1), name: p.bidirectional ? "bidirectional.k" : "naive.k" }
   }
   const difference = (ctx, row) => {
@@ -61,5 +61,6 @@ kv.figure("rows-move", (() => {
         ...Array.from(ctx.run.at(name, next, ctx.p.layer, ctx.p.head, row), (x) => ctx.kit.fix(x, 4)), difference(ctx, row)]),
     }
   }
-  return { draw, status, table, part: (p) => (p.bidirectional ? "extras" : null) }
+  const bounds = ({ run }) => ({ t: [0, Math.max(0, run.fed.length - 2)] }) // the last step has none after it
+  return { draw, status, table, bounds, part: (p) => (p.bidirectional ? "extras" : null) }
 })())

@@ -84,7 +84,7 @@
       for (const spec of this.spec.params) {
         let value = params[spec.name] ?? spec.default
         if (spec.kind === "time" || spec.kind === "range") {
-          const [low, high] = spec.kind === "time" ? this.bounds(spec) : [spec.low, spec.high]
+          const [low, high] = this.declared(spec)
           value = value === "last" ? high : value === "first" ? low : clamp(Number(value), low, high)
           if (Number.isNaN(value)) value = spec.default
         } else if (spec.kind === "choice") {
@@ -94,15 +94,15 @@
         } else if (spec.kind === "toggle") value = value === true || value === "true" || value === "1"
         values[spec.name] = value
       }
-      for (const spec of this.spec.params) if (spec.kind === "range") values[spec.name] = clamp(values[spec.name], ...this.bounds(spec, values))
+      for (const spec of this.spec.params) if (["time", "range"].includes(spec.kind)) values[spec.name] = clamp(values[spec.name], ...this.bounds(spec, values))
       return values
     }
-    /** The ends of a slider: the run's for a decode step; else the figure's own in this state, or those declared. */
+    /** The ends of a slider: the figure's own in this state, or the run's for a decode step, or those declared. */
     bounds(spec, p = this.params) {
-      if (spec.kind === "time") return [0, this.run.fed.length - 1]
       const own = !this.run || this.lacks(p) ? null : this.figure.bounds?.({ run: this.run, p, spec: this.spec })
-      return own?.[spec.name] ?? [spec.low, spec.high]
+      return own?.[spec.name] ?? this.declared(spec)
     }
+    declared(spec) { return spec.kind === "time" ? [0, this.run.fed.length - 1] : [spec.low, spec.high] }
     /** The part of the run that this state draws and that has not come yet. */
     lacks(p) {
       const part = this.figure.part?.(p)
@@ -132,6 +132,7 @@
       const hidden = this.figure.hides?.(ctx) ?? []
       for (const [name, control] of Object.entries(this.controlNodes)) control.node.hidden = hidden.includes(name)
       if (this.more?.open) this.fillMore()
+      kv.fit?.(this)
       this.root.dataset.drawn = String(performance.now())
     }
 
@@ -228,6 +229,14 @@
       current.setAttribute("tabindex", "-1")
       best.setAttribute("tabindex", "0")
       best.focus({ preventScroll: true })
+      this.reveal(best)
+    }
+
+    /** Bring a number into the figure's own window; the page stays where it is. */
+    reveal(node) {
+      const [seen, at] = [this.canvas.getBoundingClientRect(), node.getBoundingClientRect()]
+      if (at.top < seen.top) this.canvas.scrollTop -= seen.top - at.top
+      else if (at.bottom > seen.bottom) this.canvas.scrollTop += at.bottom - seen.bottom
     }
 
     // ---- the same numbers as a table, and the code that made them

@@ -35,18 +35,22 @@ window.probe = {
     return [getComputedStyle(document.body).backgroundColor, clip]
   },
 
-  // What is drawn may not leave its place: words within the canvas, the canvas clear of what follows.
+  // What is drawn may not leave its place: words within the picture, the picture within the canvas or
+  // the part of it that the figure's window can be moved to, the canvas clear of what follows.
   spills() {
     const canvas = document.querySelector(".scrolly .stage-canvas")
     const box = canvas.getBoundingClientRect()
+    const svg = canvas.querySelector("svg.figure-svg")
+    const picture = svg?.getBoundingClientRect() ?? box
+    const [top, bottom] = [box.top - canvas.scrollTop, box.top - canvas.scrollTop + canvas.scrollHeight]
     const told = []
     for (const node of canvas.querySelectorAll("svg.figure-svg text, svg.figure-svg rect")) {
       const at = node.getBoundingClientRect()
-      const out = at.left < box.left - 2 || at.right > box.right + 2 || at.top < box.top - 3 || at.bottom > box.bottom + 3
+      const out = at.left < box.left - 2 || at.right > box.right + 2 || at.top < Math.max(top, picture.top) - 3 || at.bottom > Math.min(bottom, picture.bottom) + 3
       if (at.width && out) told.push(`${node.tagName} “${node.textContent}” of ${node.closest("[data-key]")?.dataset.key}`)
     }
     const chart = canvas.querySelector(".chart > *")?.getBoundingClientRect()
-    if (chart && chart.bottom > box.bottom + 2) told.push("the chart is taller than its place")
+    if (chart && chart.bottom > bottom + 2) told.push("the chart is taller than its place")
     const below = document.querySelector(".scrolly .stage-controls").getBoundingClientRect()
     if (box.bottom > below.top + 2) told.push("the canvas lies over the controls")
     if (document.documentElement.scrollWidth > innerWidth + 1) told.push("the page is wider than the window")
@@ -150,5 +154,48 @@ window.probe = {
   stepsInInk() {
     const ink = getComputedStyle(document.body).color
     return [...document.querySelectorAll(".step")].every((step) => getComputedStyle(step).color === ink)
+  },
+
+  // Move every slider of every figure through all its positions, with every option of every choice.
+  async sweep(names = null) {
+    const found = { sliders: [], stuck: [], alike: [] }
+    const frame = () => new Promise((done) => requestAnimationFrame(done))
+    const seen = (stage) => {
+      const chart = stage.chart && JSON.stringify(stage.figure.columns({ run: stage.run, p: stage.params, w: 600, kit: kv.kit, spec: stage.spec }))
+      const marks = stage.chart ? chart : JSON.stringify(stage.figure.draw({ run: stage.run, p: stage.params, w: 600, kit: kv.kit, spec: stage.spec }))
+      return marks + stage.status.textContent
+    }
+    const settled = async (stage) => {
+      for (let i = 0; i < 600; i++) {
+        const need = stage.figure.need?.({ run: stage.run, p: stage.params, w: 600, kit: kv.kit, spec: stage.spec })
+        if (!need || stage.run.answers[need.key]) return true
+        await frame()
+      }
+      return false
+    }
+    for (const stage of kv.page.stages.filter((one) => !names || names.includes(one.name))) {
+      const choices = stage.spec.params.filter((one) => ["choice", "toggle"].includes(one.kind))
+      const states = [{}, ...choices.flatMap((one) => (one.options ?? [false, true]).map((option) => ({ [one.name]: option })))]
+      for (const state of states) for (const slider of stage.spec.params.filter((one) => ["range", "time"].includes(one.kind) && !one.hidden)) {
+        const start = Object.fromEntries(stage.spec.params.map((one) => [one.name, one.default]))
+        stage.show(stage.name, { ...start, ...state }, stage.run)
+        if (!await settled(stage)) continue
+        const input = stage.controls.querySelector(`input[name="${slider.name}"]`)
+        if (!input || input.closest("[hidden]")) continue
+        const [low, high] = [Number(input.min), Number(input.max)]
+        if (!found.sliders.some(([figure, name]) => figure === stage.name && name === slider.name)) found.sliders.push([stage.name, slider.name])
+        let before = null
+        for (let v = low; v <= high; v++) {
+          input.value = v
+          input.dispatchEvent(new Event("input", { bubbles: true }))
+          if (!await settled(stage)) { found.stuck.push([stage.name, slider.name, state, v, "no answer"]); continue }
+          if (stage.params[slider.name] !== v) found.stuck.push([stage.name, slider.name, state, v])
+          const now = seen(stage)
+          if (now === before) found.alike.push([stage.name, slider.name, state, v])
+          before = now
+        }
+      }
+    }
+    return found
   },
 }
