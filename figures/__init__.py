@@ -25,6 +25,7 @@ from figures.pattern_grid import PatternGrid
 from figures.pattern_words import PatternWords
 from figures.positions import Positions
 from figures.prefill import Prefill
+from figures.prefix_tree import PrefixTrees
 from figures.proof import Proof
 from figures.quality_cache import QualityCache
 from figures.quantised import Quantised
@@ -75,6 +76,7 @@ FIGURES: dict[str, type[Figure]] = {
     "block-cost": BlockCost,
     "measured-model": MeasuredModel,
     "eviction": Eviction,
+    "prefix-tree": PrefixTrees,
     "moving-cache": MovingCache,
     "bug-trace": BugTrace,
 }

@@ -11,6 +11,7 @@ from model.errors import BadInput
 from model.hardware import CHIPS
 from model.serving.eviction import heavy_hitters, observed_by_the_end
 from model.serving.prefix_tree import PrefixTree
+from model.serving.prefix_tree_record import record_growth
 from model.serving.tables import BlockTables
 from model.serving.transfer import (
     LINKS,
@@ -199,3 +200,39 @@ REFUSED = {
 def test_impossible_questions_are_refused(case: str):
     with pytest.raises(BadInput, match=r"\d"):
         REFUSED[case]()
+
+
+WORDS = st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=9), min_size=1, max_size=6)
+
+
+@given(WORDS, st.integers(1, 4))
+def test_a_growing_tree_holds_each_beginning_once(texts: list[list[str]], block_size: int):
+    beginnings: set[tuple[str, ...]] = set()
+    for i, one in enumerate(record_growth(texts, block_size)):
+        text = texts[i]
+        there = [n for n in range(len(text) + 1) if not n or tuple(text[:n]) in beginnings]
+        assert one["found"] == max(there)
+        assert one["by_blocks"] <= one["found"]
+        assert one["by_blocks"] % block_size == 0
+        beginnings |= {tuple(text[:n]) for n in range(1, len(text) + 1)}
+        assert one["rows"] == len(beginnings) == sum(len(edge["words"]) for edge in one["edges"])
+        assert one["alone"] == sum(map(len, texts[: i + 1]))
+
+
+@given(WORDS)
+def test_every_text_can_be_read_along_the_edges_of_its_tree(texts: list[list[str]]):
+    edges = record_growth(texts, 2)[-1]["edges"]
+    places = [(edge["line"], edge["start"]) for edge in edges]
+    assert len(set(places)) == len(places)
+    for text in texts:
+        at, line = 0, None
+        while at < len(text):
+            following = [
+                edge
+                for edge in edges
+                if edge["start"] == at
+                and edge["words"] == text[at : at + len(edge["words"])]
+                and (line is None or edge["parent"] == line)
+            ]
+            assert following
+            at, line = at + len(following[0]["words"]), following[0]["line"]

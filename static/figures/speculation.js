@@ -40,7 +40,7 @@ kv.figure("speculation", (() => {
     const places = flow(words, w, line)
     words.forEach((word, i) => marks.push(kit.cell(`x${i}`, places[i].x, 20 + places[i].y, places[i].w, h, word, own(i) ? "accent" : i ? "value" : "number", i >= old.length ? "now" : "kept",
       { clip: true, tip: [`“${word}”`, own(i) ? "the pass's own word, after the last draft that stands" : i >= old.length ? "a draft of this round that stands" : i ? "written in an earlier round" : "where every translation starts"] })))
-    let y = 20 + places.at(-1).y + line + 20
+    let y = 20 + places.at(-1).y + line + (small ? 20 : 28)
     marks.push(kit.label("r", 0, y - 6, `round ${ctx.p.round + 1}: one pass of the toy reads ${kit.plural(one.drafted.length + 1, "word")}`, { cls: "title", max: w }))
     const read = [old.at(-1), ...one.drafted]
     const seats = flow(read, w, h + 20, 62)
@@ -59,7 +59,7 @@ kv.figure("speculation", (() => {
     const unit = (w - labelW - 4) / most
     const written = one.drafted.length + 1
     const gone = start + written - one.rows
-    marks.push(kit.label("c", 0, y, `the toy's cache: ${start} rows, ${written} written, ${gone} rolled back, ${one.rows} left`, { cls: "title", max: w }))
+    marks.push(kit.label("c", 0, y, small ? `cache: ${start} + ${written} − ${gone} rolled back = ${one.rows} rows` : `the toy's cache: ${start} rows, ${written} written, ${gone} rolled back, ${one.rows} left`, { cls: "title", max: w }))
     const rows = (k, name, y0, kept, fresh, dropped) => marks.push(kit.label(`${k}.n`, labelW - 8, y0 + 11, name, { anchor: "end" }),
       kit.bar(`${k}.kept`, labelW, y0, kept * unit, 14, "key"), kit.bar(`${k}.new`, labelW + kept * unit, y0, fresh * unit, 14, "key", { state: "now" }), kit.bar(`${k}.gone`, labelW + (kept + fresh) * unit, y0, dropped * unit, 14, "bad", { state: "ghost" }))
     rows("target", "toy", y + 8, start, one.rows - start, gone)
@@ -85,7 +85,7 @@ kv.figure("speculation", (() => {
     const found = told(ctx)
     const one = round(ctx)
     const text = greedy(ctx) ? `the words are ${found.same ? "exactly those" : "not those"} of plain decoding` : `the words are ${found.same ? "those of the greedy run as well" : "others than the greedy ones"}, since they are drawn`
-    return `Round ${ctx.p.round + 1} of ${found.rounds.length}, drafts by ${option(ctx, "drafter")}: ${one.accepted} of ${one.drafted.length} stand. In all ${kit.plural(found.n_tokens, "word")} in ${found.rounds.length} ${found.rounds.length === 1 ? "pass" : "passes"}, a = ${kit.percent(found.acceptance, 1)} of the drafts looked at stand; ${text}.`
+    return `Round ${ctx.p.round + 1} of ${found.rounds.length}, drafts by ${option(ctx, "drafter")}: ${one.accepted} of ${one.drafted.length} stand. In all ${kit.plural(found.n_tokens, "word")} in ${found.rounds.length} ${found.rounds.length === 1 ? "pass" : "passes"}, of the drafts looked at a share a = ${kit.fix(found.acceptance, 2)} stands; ${text}.`
   }
   const note = ({ spec: { data: { exact } }, kit }) => `Drawn words keep the toy's law: all ${exact.texts} beginnings of ${exact.words} words with ${exact.choices} to choose from each time, every random decision enumerated, are as likely with drafts as without, to within ${kit.tiny(exact.gap)}.`
   const table = (ctx) => ({ caption: `Rounds, drafts by ${option(ctx, "drafter")}, ${option(ctx, "writing")}`, head: ["round", "drafted", "stand", "written", "rows, toy", "rows, drafter"], rows: told(ctx).rounds.map((r, i) => [i + 1, r.drafted.join(" "), r.accepted, r.tokens.join(" "), r.rows, r.draft_rows]) })
