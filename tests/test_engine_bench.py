@@ -1,17 +1,23 @@
 """The benchmark runs everybody on the same tokens, counts the bytes read, and says so in JSON."""
 
 import json
+import re
+from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 from app.__main__ import main
-from model.engine.bench import Path, Plan, Replayed, here, our_paths, ratio, take_turns
+from model.engine import devices
+from model.engine.bench import Path as Lane
+from model.engine.bench import Plan, Replayed, here, our_paths, ratio, take_turns
 from model.engine.build import random_checkpoint
 from model.engine.config import EngineConfig
 from model.engine.elsewhere.turn import Turn
 from model.engine.graphed import Graphed
 from model.engine.opponents import Transformers, transformers_model
+from model.engine.sweep import Grid, OursRead, Reader, TransformersRead, sweep
 from model.errors import BadInput
 from tests.oracles.engine import CPU, in_engine
 
@@ -26,7 +32,7 @@ PROMPT = torch.randint(0, 97, (2, 20), generator=torch.Generator().manual_seed(3
 KEYS = {"path", "dtype", "prefill_tokens_per_s", "decode_ms_per_token", "share_of_bandwidth"}
 
 
-def others() -> list[Path]:
+def others() -> list[Lane]:
     theirs = transformers_model(CHECKPOINT, torch.float64, CPU)
     decoders = {
         "transformers, DynamicCache": Transformers(theirs),
@@ -34,7 +40,7 @@ def others() -> list[Path]:
         "fixed": Replayed(MODEL, lambda: GRAPHED),
     }
     return [
-        Path(
+        Lane(
             name=name,
             dtype="float64",
             runner=here(decoder),
@@ -64,9 +70,9 @@ def test_a_step_reads_every_weight_once_and_the_cache_at_its_mean_length():
     assert ours.nbytes_per_step - weights == CONFIG.numbers_per_token * 8 * 2 * 26
 
 
-def timed(name: str, step_s: list[float]) -> Path:
+def timed(name: str, step_s: list[float]) -> Lane:
     turns = [Turn(prefill_s=1, step_s=seconds, step_cpu_s=1, tokens=[1]) for seconds in step_s]
-    return Path(
+    return Lane(
         name=name,
         dtype="float64",
         runner=lambda *_: turns[0],
@@ -98,7 +104,16 @@ def test_the_command_prints_json_alone_with_the_promised_keys(capsys: pytest.Cap
 
 @pytest.mark.parametrize(
     "words",
-    ["--batch 0", "--context 4000 --new-tokens 97", "--repeats 0", "--threads 0"],
+    [
+        "--batch 0",
+        "--context 4000 --new-tokens 97",
+        "--repeats 0",
+        "--threads 0",
+        "--sweep --contexts 4090",
+        "--sweep --batches 0",
+        "--plot speeds.png",
+        "--plot nowhere/speeds.html",
+    ],
 )
 def test_what_cannot_be_measured_is_refused(words: str, capsys: pytest.CaptureFixture[str]):
     assert main(["bench", "--random", "tiny", *words.split()]) == 2
@@ -110,3 +125,47 @@ def test_a_step_of_fixed_shape_stops_at_the_end_of_its_slab():
     session.feed(torch.tensor([[1, 2, 3]]))
     with pytest.raises(BadInput, match="1 new after 3 tokens do not fit in 3"):
         session.feed(torch.tensor([[4]]))
+
+
+def swept(prompt: torch.Tensor, grid: Grid) -> list[dict[str, Any]]:
+    theirs = transformers_model(CHECKPOINT, torch.float64, CPU)
+    readers: dict[str, Reader] = {"ours": OursRead(MODEL)}
+    for kind in ("DynamicCache", "StaticCache"):
+        readers[kind] = TransformersRead(theirs, kind)
+    return list(sweep(readers, prompt, grid, lambda context, batch: 8 * context * batch))
+
+
+def test_a_sweep_decodes_the_same_words_in_every_cell_as_one_sequence_would():
+    grid = Grid(contexts=(7, 20), batches=(1, 3), burst=2, repeats=2)
+    rows = swept(PROMPT[:1], grid)
+    assert len(rows) == 2 * 2 * 3
+    for context in grid.contexts:
+        ours = Replayed(MODEL, lambda: Graphed(MODEL, 40))
+        prompt = PROMPT[:1, :context]
+        expected = here(ours)(prompt, grid.n_steps).tokens
+        found = [row["tokens"] for row in rows if row["context"] == context]
+        assert found == [expected] * 6
+
+
+def test_a_cell_that_does_not_fit_says_so_and_the_others_are_measured(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(devices, "free_bytes", lambda _device: 4 * 8 * 20 * 2)
+    rows = swept(PROMPT[:1], Grid(contexts=(7,), batches=(1, 9), burst=1, repeats=1))
+    assert [row["batch"] for row in rows if "path" in row] == [1, 1, 1]
+    assert [row["skipped"] for row in rows if "skipped" in row] == [
+        "out of memory: caches of 9 x 7 tokens take 0.0 GiB, cpu has 0.0 GiB free"
+    ]
+
+
+@pytest.mark.parametrize("words", ["--context 16 --new-tokens 4", "--sweep --contexts 8 16"])
+def test_a_plot_needs_no_network_and_names_every_path(
+    words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    file = tmp_path / "speeds.html"
+    base = f"bench --random tiny --repeats 1 --dtype float32 --json --plot {file}"
+    assert main([*base.split(), *words.split()]) == 0
+    told = json.loads(capsys.readouterr().out)
+    page = file.read_text(encoding="utf-8")
+    assert all(row["path"] in page for row in told["rows"])
+    assert not re.search(r"<(script|link|img)[^>]*(src|href)=", page)

@@ -8,7 +8,9 @@ from typing import Any
 
 import torch
 
+from app import bench_plot
 from app.speed_bench import TEXTS, circumstances, speed
+from app.sweep_bench import sweep
 from model.engine.claims import claims
 from model.engine.devices import DEVICES, DTYPES, choose_device, choose_dtype
 from model.engine.perplexity import Quality
@@ -21,6 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument("--page", action="store_true", help="measure the page instead")
+    kind.add_argument("--sweep", action="store_true", help="measure contexts by batches")
     kind.add_argument("--quality", action="store_true", help="measure perplexity of small caches")
     parser.add_argument("--model", default="smollm2", help="smollm2, a GGUF file or a model folder")
     parser.add_argument("--random", metavar="SHAPE", help="random weights: tiny, or a known model")
@@ -29,8 +32,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--context", type=int, default=128, metavar="N", help="prompt tokens")
     parser.add_argument("--new-tokens", type=int, default=128, metavar="N")
     parser.add_argument("--batch", type=int, default=1, metavar="N")
+    parser.add_argument("--contexts", type=int, nargs="+", metavar="N", help="of a sweep")
+    parser.add_argument("--batches", type=int, nargs="+", metavar="N", help="of a sweep")
     parser.add_argument("--repeats", type=int, default=3, metavar="N")
     parser.add_argument("--threads", type=int, metavar="N", help="of the processor")
+    parser.add_argument("--plot", metavar="FILE", help="draw what was found into an HTML file")
     parser.add_argument("--json", action="store_true", help="print one JSON object, nothing else")
 
 
@@ -43,11 +49,26 @@ def run(args: argparse.Namespace) -> int:
             message = f"--threads {args.threads}: use at least 1"
             raise BadInput(message)
         torch.set_num_threads(args.threads)
-    answer = quality(args) if args.quality else speed(args)
-    print(json.dumps(answer, indent=1) if args.json else table(answer["rows"]))
-    if not args.json:
-        print(judged(answer["claims"]) if args.quality else verdict(answer))
+    if args.plot is not None:
+        if args.quality:
+            raise BadInput("--plot draws speeds: leave out --quality")
+        bench_plot.check(args.plot)
+    measured = quality if args.quality else sweep if args.sweep else speed
+    answer = measured(args)
+    if args.plot is not None:
+        bench_plot.write(answer, args.plot)
+    print(json.dumps(answer, indent=1) if args.json else told(answer))
     return 0
+
+
+def told(answer: dict[str, Any]) -> str:
+    """Set an answer for a reader: the rows, then what follows from them."""
+    if "claims" in answer:
+        return f"{table(answer['rows'])}\n{judged(answer['claims'])}"
+    if "skipped" in answer:
+        notes = [f"{one['dtype']}: {one['skipped']}" for one in answer["skipped"]]
+        return "\n".join([*([table(answer["rows"])] if answer["rows"] else []), *notes])
+    return f"{table(answer['rows'])}\n{verdict(answer)}"
 
 
 def quality(args: argparse.Namespace) -> dict[str, Any]:
