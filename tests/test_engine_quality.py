@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 import torch
 
+from app.cli.bench import judged
 from app.paths import CONTENT
 from model.engine.build import random_checkpoint
+from model.engine.claims import claims, pooled_ratio
 from model.engine.config import EngineConfig
 from model.engine.generate import Options, generate
 from model.engine.keeping import Keeping
@@ -121,11 +123,39 @@ def test_the_shipped_measurement_covers_every_text_and_says_what_the_lessons_say
         row["k_format"]: row["ratio"] for row in rows if row["k_format"] == row["v_format"]
     } | {"value-fp4": next(r["ratio"] for r in rows if (r["k_format"], r["v_format"]) == V_ONLY)}
     assert windows[64, 0] > 2 * windows[64, 1]
+    assert windows[64, 0] > windows[128, 0] > windows[256, 0]
     assert abs(ratios["int8"] - 1) < 0.005
     assert 1 < ratios["value-fp4"] < ratios["fp4"] < ratios["mxfp4"]
 
 
-def test_on_a_program_losing_the_first_token_triples_the_perplexity():
-    kept = {r["sinks"]: r["perplexity"] for r in SHIPPED["rows"]
-            if (r["text"], r["slots"]) == ("a-program", 64)}  # fmt: skip
-    assert kept[0] > 3 * kept[1]
+def test_over_all_texts_losing_the_first_token_triples_the_perplexity():
+    found = claims(SHIPPED["rows"])
+    assert found == SHIPPED["claims"]
+    assert all(one["holds"] for one in found), found
+    assert found[0]["value"] > 3
+
+
+def row(text: str, sinks: int, perplexity: float, n_scored: int) -> dict[str, Any]:
+    return {"text": text, "slots": 64, "sinks": sinks, "perplexity": perplexity,
+            "n_scored": n_scored, "k_format": "as-computed", "v_format": "as-computed"}  # fmt: skip
+
+
+def test_a_pooled_ratio_counts_every_scored_token_once():
+    rows = [row("a", 0, 8.0, 30), row("a", 1, 2.0, 30), row("b", 0, 6.0, 10), row("b", 1, 6.0, 10)]
+    assert pooled_ratio(rows) == pytest.approx(4 ** (30 / 40))
+
+
+def test_a_claim_that_does_not_hold_says_so():
+    rows = [dict(one) for one in SHIPPED["rows"]]
+    for one in rows:
+        if one["slots"] == 64 and one["sinks"] == 0:
+            one["perplexity"] /= 2
+        if one["k_format"] == one["v_format"] == "int8":
+            one["ratio"], one["kl"] = 1.006, 1.0
+    assert [one["holds"] for one in claims(rows)] == [False, False, False]
+
+
+def test_the_command_names_each_claim_and_whether_it_holds():
+    text = judged(SHIPPED["claims"])
+    assert text.count("holds: ") == 3
+    assert all(f"    {name}: " in text for name in {row["text"] for row in SHIPPED["rows"]})

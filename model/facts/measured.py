@@ -5,10 +5,10 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from model.engine.claims import SLOTS, pooled_ratio
 from model.facts import Fact
 
 QUALITY = Path(__file__).resolve().parents[2] / "content" / "measurements" / "smollm2-quality.json"
-SLOTS = 64
 
 
 @cache
@@ -47,7 +47,18 @@ def _format(name: str) -> Fact:
     return _told(_between(changes, 1, " %").replace("-", "−"))
 
 
+def _first_token() -> Fact:
+    """What losing the first token alone does, every scored token of every text counted once."""
+    return _told(f"{pooled_ratio(_measured()['rows']):.1f} times")
+
+
+def _texts() -> Fact:
+    return _told(str(len({row["text"] for row in _measured()["rows"]})))
+
+
 FACTS = {
+    "smollm2-texts": _texts,
+    "smollm2-window-64-first-token": _first_token,
     "smollm2-window-64-no-sinks": partial(_window, 0),
     "smollm2-window-64-one-sink": partial(_window, 1),
     "smollm2-window-64-four-sinks": partial(_window, 4),
