@@ -6,7 +6,7 @@ from typing import Any
 import param
 
 from figures.base import Figure
-from figures.serving_costs import MODELS
+from figures.serving_costs import FIRST as MODELS
 from model.hardware import CHIPS
 from model.serving.transfer import (
     LINKS,

@@ -1,16 +1,20 @@
-"""What a decode step costs on a chip: one table for the roofline and the batching figures.
+"""What passes cost: FLOPs and bytes of every model, and chips, for the roofline and batching.
 
-Lists run over models, then batches, then contexts, in the order of the names beside them.
+A step's FLOPs are a sequence's times the batch; its bytes the batch's weights and a cache each.
+So a few numbers for each model give every step, and a chip turns them into time.
 """
 
 from functools import cache
 from typing import Any
 
-from model.costs import Step, bound, decode_step, prefill_step
+from model.costs import cache_traffic, decode_step, prefill_step
 from model.hardware import CHIPS, Chip
+from model.sizing.catalogue import entries, find, model_of
 from model.work_of import work_of
 
-MODELS = ("Llama 3 8B", "Llama 2 7B", "Llama 3 70B", "Mixtral 8x7B", "DeepSeek-V3")
+FIRST = ("Llama 3 8B", "Llama 2 7B", "Llama 3 70B", "Mixtral 8x7B", "DeepSeek-V3")
+NAMED = {find(name).name for name in FIRST}
+MODELS = (*FIRST, *(entry.name for entry in entries() if entry.name not in NAMED))
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 CONTEXTS = (128, 512, 2_048, 8_192, 32_768, 131_072)
 ROOF = tuple(2.0**i for i in range(-2, 15))
@@ -21,51 +25,43 @@ def number_format(chip: Chip) -> str:
     return "bfloat16" if "bfloat16" in chip.flops_per_s else next(iter(chip.flops_per_s))
 
 
-@cache
-def steps() -> dict[str, list[Step]]:
-    """Every decode step, and a prefill of each context."""
-    works = [work_of(model) for model in MODELS]
-    return {
-        "decode": [decode_step(w, b, n) for w in works for b in BATCHES for n in CONTEXTS],
-        "prefill": [prefill_step(w, n) for w in works for n in CONTEXTS],
-    }
-
-
 def on(chip: Chip) -> dict[str, Any]:
-    """The roof of a chip, and how long each step takes under it."""
+    """A chip's rates and its roof."""
     form = number_format(chip)
-    times = {
-        name: [bound(step, chip, form).seconds for step in some] for name, some in steps().items()
-    }
-    rates = {
-        name: [_short(step.flops / s / 1e12) for step, s in zip(some, times[name], strict=True)]
-        for name, some in steps().items()
-    }
     return {
         "name": chip.name,
         "source": chip.source,
         "format": form,
+        "bytes_per_s": chip.bytes_per_s,
+        "flops_per_s": chip.peak(form),
         "ridge": _short(chip.ridge(form)),
         "intensity": (at := sorted((*ROOF, chip.ridge(form)))),
         "roof": [_short(chip.attainable(x, form) / 1e12) for x in at],
-        "ms": [_short(1e3 * s) for s in times["decode"]],
-        "decode": rates["decode"],
-        "prefill": rates["prefill"],
+    }
+
+
+def passes(name: str) -> dict[str, Any]:
+    """One model's numbers: FLOPs and cache bytes of a token at each context, weights by batch."""
+    work, model = work_of(name), model_of(find(name).name)
+    prefills = [prefill_step(work, n) for n in CONTEXTS]
+    return {
+        "flops": [work.decode_flops(n) for n in CONTEXTS],
+        "cache": [round(cache_traffic(work, n)) for n in CONTEXTS],
+        "weights": [round(decode_step(work, b, 1).weight_bytes) for b in BATCHES],
+        "prefill_flops": [round(step.flops) for step in prefills],
+        "prefill_bytes": [round(step.nbytes) for step in prefills],
+        "most": model.max_tokens,
+        "assumed": list(work.assumed),
     }
 
 
 @cache
 def table() -> dict[str, Any]:
-    decode, prefill = steps()["decode"], steps()["prefill"]
     return {
         "models": MODELS,
         "batches": BATCHES,
         "contexts": CONTEXTS,
-        "decode": [_short(step.intensity) for step in decode],
-        "prefill": [_short(step.intensity) for step in prefill],
-        "weights": [round(step.weight_bytes) for step in decode],
-        "cache": [round(step.cache_bytes) for step in decode],
-        "flops": [round(step.flops) for step in decode],
+        "passes": [passes(name) for name in MODELS],
         "chips": {key: on(chip) for key, chip in CHIPS.items()},
     }
 

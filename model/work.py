@@ -3,8 +3,10 @@
 Conventions are those of `model.layer_work`.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from model.config import DecoderConfig
 from model.errors import BadInput
@@ -54,9 +56,14 @@ class ModelWork:
     encoder: EncoderWork | None = None
     assumed: tuple[str, ...] = ()
 
+    @cached_property
+    def alike(self) -> tuple[tuple[LayerWork, int], ...]:
+        """Each kind of layer once, and how many layers are of it."""
+        return tuple(Counter(self.layers).items())
+
     def decode_flops(self, context: int) -> int:
         """One decode step of one sequence, its logits included."""
-        layers = sum(layer.decode_flops(context) for layer in self.layers)
+        layers = sum(n * layer.decode_flops(context) for layer, n in self.alike)
         return layers + 2 * self.ends + 2 * self.head
 
     def prefill_flops(self, new: int, cached: int = 0, logits: int = 1) -> int:
@@ -68,7 +75,7 @@ class ModelWork:
         if not 0 <= logits <= new:
             message = f"logits of {logits} of {new} tokens: ask for 0 to {new}"
             raise BadInput(message)
-        blocks = sum(layer.prefill_flops(new, cached) for layer in self.layers)
+        blocks = sum(n * layer.prefill_flops(new, cached) for layer, n in self.alike)
         source = self.encoder.flops if self.encoder and new and not cached else 0
         return blocks + 2 * self.ends * new + 2 * self.head * logits + source
 
@@ -80,21 +87,23 @@ class ModelWork:
 
     def weights_read(self, n_tokens: int) -> float:
         """Weights read once by a decoding pass of `n_tokens` tokens; of input tables a row each."""
-        return sum(layer.weights_read(n_tokens) for layer in self.layers) + self.ends + self.head
+        return (
+            sum(n * layer.weights_read(n_tokens) for layer, n in self.alike) + self.ends + self.head
+        )
 
     @property
     def weights_kept(self) -> int:
         """Numbers of all matrices in memory."""
-        decoder = sum(layer.weights_kept for layer in self.layers) + self.ends + self.head
+        decoder = sum(n * layer.weights_kept for layer, n in self.alike) + self.ends + self.head
         return decoder + self.table + (self.encoder.weights if self.encoder else 0)
 
     def cache_read(self, context: int) -> int:
         """Numbers one query token reads from the cache of one sequence, states apart."""
-        return sum(layer.cache_read(context) for layer in self.layers)
+        return sum(n * layer.cache_read(context) for layer, n in self.alike)
 
     def cache_kept(self, context: int) -> int:
         """Numbers in the cache of a sequence of `context` tokens, states apart."""
-        return sum(layer.cache_kept(context) for layer in self.layers)
+        return sum(n * layer.cache_kept(context) for layer, n in self.alike)
 
     def cache_written(self) -> Fraction:
         """Numbers one token adds."""

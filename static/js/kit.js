@@ -23,6 +23,12 @@
   }
   const plural = (n, noun) => `${whole(n)} ${noun}${n === 1 ? "" : "s"}`
 
+  /** The least time a chip takes for a pass, and where that puts it under the roof: model.costs:bound. */
+  const timed = (chip, flops, moved) => {
+    const seconds = Math.max(moved / chip.bytes_per_s, flops / chip.flops_per_s)
+    return { intensity: flops / moved, ms: 1e3 * seconds, rate: flops / seconds / 1e12 }
+  }
+
   // ---- marks
   const cell = (k, x, y, w, h, text, role, state, more = {}) =>
     ({ type: "cell", k, x, y, w, h, text, role, state, ...more })
@@ -71,11 +77,24 @@
     if (value === undefined || value === null) node.removeAttribute(name)
     else if (node.getAttribute(name) !== String(value)) node.setAttribute(name, value)
   }
-  const clip = (text, max) => {
-    if (!max) return text
-    const room = Math.max(2, Math.floor(max / 6.6))
+  /** About how wide a text is, in its own font size. */
+  const ems = (text) => [...text].reduce((sum, c) => sum + (/[.,:;'’ iljftr|]/.test(c) ? 0.34 : /[mwMW]/.test(c) ? 0.9 : c.codePointAt(0) > 0x2e7f ? 1.05 : 0.62), 0)
+  const clip = (text, max, px = 12.5) => {
+    if (!max || ems(text) * px <= max) return text
     const letters = [...text]
-    return letters.length > room ? letters.slice(0, room - 1).join("") + "…" : text
+    while (letters.length > 1 && ems(letters.join("") + "…") * px > max) letters.pop()
+    return letters.join("") + "…"
+  }
+
+  const LEAST_PX = 9 // nothing is written smaller
+  /** Numbers of one kind look alike: as many decimals, as large, as the widest of them has room for. */
+  const fitting = ({ text = "", w, value, ...m }) => {
+    const decimals = typeof value === "number" ? text.match(/^−?\d+\.(\d+)$/)?.[1].length ?? 0 : 0
+    const widest = (digits) => `−8.${"8".repeat(digits)}`
+    let digits = decimals
+    while (digits > 0 && ems(widest(digits)) * LEAST_PX > w) digits--
+    const shown = digits < decimals ? fix(value, digits) : clip(text, w + 2, m.clip ? 12.5 : LEAST_PX)
+    return { shown, wide: Math.max(0.5, ems(shown), digits ? ems(widest(digits)) : 0) }
   }
 
   const makers = {
@@ -91,10 +110,9 @@
       g.style.transform = `translate(${m.x}px, ${m.y}px)`
       set(rect, "width", Math.max(0, m.w)); set(rect, "height", Math.max(0, m.h))
       set(text, "x", m.w / 2); set(text, "y", m.h / 2)
-      const shown = clip(m.text ?? "", m.clip ? m.w : 0)
+      const { shown, wide } = fitting(m)
       if (text.textContent !== shown) text.textContent = shown
-      const room = (m.w - 4) / (0.6 * Math.max(1, [...shown].length))
-      const size = Math.min(m.size ?? 12.5, Math.max(7, room), Math.max(7, m.h * 0.62))
+      const size = Math.min(m.size ?? 12.5, Math.max(LEAST_PX, (m.w - 2) / wide), Math.max(LEAST_PX, m.h * 0.62))
       text.style.fontSize = `${size.toFixed(1)}px`
     },
     label(t, m) {
@@ -139,5 +157,5 @@
     return `${lines[0]}${m.text ? ": " + m.text : ""}`
   }
 
-  kv.kit = { fix, whole, tiny, percent, bytes, plural, cell, label, wire, bar, matrix, dotLines, patch, el, MINUS }
+  kv.kit = { fix, whole, tiny, percent, bytes, plural, timed, cell, label, wire, bar, matrix, dotLines, patch, el, MINUS }
 })()

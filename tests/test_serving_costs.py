@@ -1,0 +1,41 @@
+"""The numbers sent for the roofline give every pass of every model in the catalogue."""
+
+import pytest
+
+from figures.serving_costs import BATCHES, CONTEXTS, MODELS, on, table
+from model.costs import bound, decode_step, prefill_step
+from model.hardware import CHIPS
+from model.sizing.catalogue import entries, find
+from model.work_of import work_of
+
+every_model = pytest.mark.parametrize("index", range(len(MODELS)), ids=MODELS)
+
+
+def test_every_model_of_the_catalogue_is_offered_once():
+    assert sorted(find(name).name for name in MODELS) == sorted(e.name for e in entries())
+    assert len(table()["passes"]) == len(MODELS) == len(entries())
+
+
+@every_model
+def test_steps_put_together_are_those_of_the_costs(index: int):
+    work, sent = work_of(MODELS[index]), table()["passes"][index]
+    for b, batch in enumerate(BATCHES):
+        n = b % len(CONTEXTS)
+        step = decode_step(work, batch, CONTEXTS[n])
+        assert batch * sent["flops"][n] == step.flops
+        moved = sent["weights"][b] + batch * sent["cache"][n]
+        assert moved == pytest.approx(step.nbytes, rel=1e-6)
+    for n, context in enumerate(CONTEXTS):
+        step = prefill_step(work, context)
+        assert (sent["prefill_flops"][n], sent["prefill_bytes"][n]) == (
+            step.flops,
+            pytest.approx(step.nbytes, rel=1e-6),
+        )
+
+
+@pytest.mark.parametrize("key", CHIPS)
+def test_a_chip_s_rates_are_those_that_bound_a_step(key: str):
+    chip, step = CHIPS[key], decode_step(work_of("Llama 3 8B"), 64, 8_192)
+    sent = on(chip)
+    seconds = max(step.nbytes / sent["bytes_per_s"], step.flops / sent["flops_per_s"])
+    assert seconds == bound(step, chip, sent["format"]).seconds
