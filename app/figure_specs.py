@@ -10,6 +10,7 @@ from app.source import source_of
 from figures import FIGURES
 from figures.base import schema
 
+FIGURE_SCRIPTS = ("kit", "ask", "run", "tips", "save", "chart", "fit", "walk", "stage")
 PAGE_SCRIPTS = ("steps", "questions", "sentence", "print", "address", "page")
 
 
@@ -35,7 +36,7 @@ def scripts(names: Iterable[str], *own: str) -> list[str]:
     """The scripts a page with these figures needs, kit first, page last."""
     drawing = [f"figures/{name}.js" for name in dict.fromkeys(names)]
     return [
-        *(f"js/{part}.js" for part in ("kit", "ask", "run", "tips", "save", "chart", "stage")),
+        *(f"js/{part}.js" for part in FIGURE_SCRIPTS),
         *drawing,
         *(f"js/{part}.js" for part in own),
         *(f"js/{part}.js" for part in PAGE_SCRIPTS),

@@ -21,7 +21,7 @@ from figures.weights import projections
 
 STATIC = Path(__file__).resolve().parents[1] / "static"
 STYLES = ("tokens", "page", "figures", "alone")
-BEFORE = ("kit", "ask", "run", "tips", "save", "chart", "stage")
+BEFORE = ("kit", "ask", "run", "tips", "save", "chart", "walk", "stage")
 BOKEH = Path(bokeh.__file__).parent / "server" / "static" / "js" / "bokeh.min.js"
 
 

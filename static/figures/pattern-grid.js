@@ -26,7 +26,7 @@ kv.figure("pattern-grid", (() => {
     const marks = []
     for (let q = 0; q < p.n; q++) {
       const y = 18 + q * size
-      marks.push(kit.label(`q${q}`, labelW - 6, y + size / 2 + 4, size >= 13 || q === i ? `query ${q + 1}` : "", { anchor: "end", cls: q === i ? "strong" : "quiet" }))
+      marks.push(kit.label(`q${q}`, labelW - 6, y + size / 2 + 4, size >= 13 || q === i ? (labelW < 62 ? `${q + 1}` : `query ${q + 1}`) : "", { anchor: "end", cls: q === i ? "strong" : "quiet" }))
       for (let j = 0; j < columns; j++) {
         const on = reads(ctx, q, j)
         marks.push(kit.cell(`c${q}.${j}`, labelW + j * size, y, size - 1.5, size - 1.5, "", q === i ? "query" : "key", on ? (q === i ? "now" : "kept") : "masked",

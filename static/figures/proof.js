@@ -6,7 +6,7 @@ kv.figure("proof", (() => {
     const n = run.fed.length
     const h = Math.max(17, Math.min(28, 420 / n))
     const columns = [0, w * 0.27, w * 0.52, w * 0.77]
-    const marks = [kit.label("h0", 0, 14, "word written", { cls: "title" }), kit.label("h1", columns[1], 14, w > 460 ? "with the cache" : "cached", { cls: "title" }),
+    const marks = [kit.label("h0", 0, 14, w > 340 ? "word written" : "written", { cls: "title" }), kit.label("h1", columns[1], 14, w > 460 ? "with the cache" : "cached", { cls: "title" }),
       kit.label("h2", columns[2], 14, w > 460 ? "without it" : "without", { cls: "title" }), kit.label("h3", columns[3], 14, w > 460 ? "largest difference" : "differ by", { cls: "title" })]
     for (let t = 0; t < n; t++) {
       const y = 24 + t * h

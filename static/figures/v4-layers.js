@@ -41,13 +41,14 @@ kv.figure("v4-layers", (() => {
     marks.push(kit.bar("chosen", at(p.depth).x - 3, at(p.depth).y - 3, cell + 6, high + 6, "accent", { state: "ghost" }))
     const gridH = 4 + Math.ceil(layers.length / per) * (high + gap)
     const wide = w > 10 * step + 150
+    const across = w < 340 ? 2 : 4
     const counts = Object.fromEntries(Object.keys(KINDS).map((kind) => [kind, layers.filter((one) => one.kind === kind).length]))
     Object.entries(KINDS).forEach(([kind, [role, state, name]], i) => {
-      const x = wide ? 10 * step + 18 : (i % 4) * (w / 4)
-      const y = wide ? 8 + i * (high + gap) : gridH + 2
+      const x = wide ? 10 * step + 18 : (i % across) * (w / across)
+      const y = wide ? 8 + i * (high + gap) : gridH + 2 + Math.floor(i / across) * 20
       marks.push(kit.cell(`key.${kind}`, x, y, 16, 16, "", role, state), kit.label(`key.${kind}.name`, x + 21, y + 13, `${name} ${counts[kind]}`, { cls: "quiet" }))
     })
-    let y = gridH + (wide ? 10 : narrow ? 24 : 36)
+    let y = gridH + (wide ? 10 : across === 2 ? 44 : narrow ? 24 : 36)
     const line = (k, text, value, done, how) => {
       marks.push(kit.label(`sum.${k}`, 0, y + 13, text, { max: w - 92, cls: done ? "" : "quiet" }))
       marks.push(kit.bar(`sum.${k}.bar`, 0, y + (narrow ? 17 : 19), Math.max(2, (w - 96) * (value / sums[0])), narrow ? 4 : 8, "key", { state: done ? "now" : "wasted" }))

@@ -36,7 +36,7 @@
       root.querySelector('[data-save="svg"]')?.addEventListener("click", () => kv.saveSvg(this))
       root.querySelector('[data-save="png"]')?.addEventListener("click", () => kv.savePng(this))
       this.more?.addEventListener("toggle", () => this.fillMore(), true)
-      this.canvas.addEventListener("keydown", (event) => this.walk(event))
+      this.canvas.addEventListener("keydown", (event) => kv.walk(this, event))
       new ResizeObserver(() => this.redraw()).observe(this.canvas)
     }
 
@@ -124,6 +124,7 @@
         else patch(this.svg, (this.drawn = this.figure.draw(ctx)))
         this.say(this.figure.status(ctx))
         if (this.note) this.note.textContent = this.figure.note ? this.figure.note(ctx) : ""
+        this.figure.act?.(this, ctx)
       } catch (error) {
         console.error(error)
         return this.fail("This figure could not be drawn for this sentence; the table and the text are unaffected.")
@@ -203,40 +204,6 @@
       this.playing.setAttribute("aria-pressed", "false")
       this.playing = null
       this.onParam?.()
-    }
-
-    // ---- keyboard: arrows walk from number to number
-    walk(event) {
-      const keys = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }
-      const current = event.target.closest?.("[role=button]")
-      if (!keys[event.key] || !current) return
-      event.preventDefault()
-      event.stopPropagation()
-      const [dx, dy] = keys[event.key]
-      const here = current.getBoundingClientRect()
-      let best = null
-      let bestCost = Infinity
-      for (const node of this.svg.querySelectorAll("[role=button]")) {
-        if (node === current) continue
-        const there = node.getBoundingClientRect()
-        const x = there.left + there.width / 2 - here.left - here.width / 2
-        const y = there.top + there.height / 2 - here.top - here.height / 2
-        const along = x * dx + y * dy
-        const across = Math.abs(x * dy) + Math.abs(y * dx)
-        if (along > 2 && along + 3 * across < bestCost) { best = node; bestCost = along + 3 * across }
-      }
-      if (!best) return
-      current.setAttribute("tabindex", "-1")
-      best.setAttribute("tabindex", "0")
-      best.focus({ preventScroll: true })
-      this.reveal(best)
-    }
-
-    /** Bring a number into the figure's own window; the page stays where it is. */
-    reveal(node) {
-      const [seen, at] = [this.canvas.getBoundingClientRect(), node.getBoundingClientRect()]
-      if (at.top < seen.top) this.canvas.scrollTop -= seen.top - at.top
-      else if (at.bottom > seen.bottom) this.canvas.scrollTop += at.bottom - seen.bottom
     }
 
     // ---- the same numbers as a table, and the code that made them

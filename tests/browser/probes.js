@@ -157,7 +157,7 @@ window.probe = {
   },
 
   // Move every slider of every figure through all its positions, with every option of every choice.
-  async sweep(names = null) {
+  async sliders(names = null) {
     const found = { sliders: [], stuck: [], alike: [] }
     const frame = () => new Promise((done) => requestAnimationFrame(done))
     const seen = (stage) => {
