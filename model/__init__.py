@@ -18,7 +18,8 @@ Which keys are read (lesson 3)
     masks, patterns, stacks     predicates, their counts, what they let a cache forget
 
 Going deeper (lesson 4)
-    work, costs, hardware       FLOPs, bytes, rooflines
+    layer_work, work, work_of   FLOPs and numbers moved: a layer, a model, one of the catalogue
+    costs, hardware             bytes, time, rooflines
     rope, positions             positions in a key that is stored once
     attention.online_softmax    softmax in blocks
     serving                     paging, prefixes, schedules

@@ -25,7 +25,7 @@ def test_no_position_of_a_slider_is_dead(text: str, read: Callable[..., Any]):
     page = one.open("/gallery")
     one.say(text)
     one.complete()
-    found = page.evaluate("probe.sweep()")
+    found = page.evaluate("probe.sliders()")
     assert {tuple(slider) for slider in found["sliders"]} == SLIDERS
     assert found["stuck"] == []
     assert found["alike"] == []
@@ -37,7 +37,7 @@ def test_the_sweep_sees_a_slider_that_reaches_past_its_recording(read: Callable[
     one.say("I love you")
     one.complete()
     page.evaluate("() => { delete kv.figures.eviction.bounds }")
-    found = page.evaluate("probe.sweep(['eviction'])")
+    found = page.evaluate("probe.sliders(['eviction'])")
     assert [(name, slider) for name, slider, *_ in found["alike"]].count(("eviction", "budget")) > 1
 
 
