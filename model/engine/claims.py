@@ -74,9 +74,9 @@ def pooled_ratio(rows: Iterable[Row]) -> float:
     return math.exp(without - with_one)
 
 
-def mean_log(rows: Sequence[Row]) -> float:
+def mean_log(rows: Sequence[Row], of: str = "perplexity") -> float:
     """Mean log-perplexity of several texts, weighted by their scored tokens."""
-    total = sum(row["n_scored"] * math.log(row["perplexity"]) for row in rows)
+    total = sum(row["n_scored"] * math.log(row[of]) for row in rows)
     return total / sum(row["n_scored"] for row in rows)
 
 

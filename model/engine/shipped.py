@@ -1,9 +1,12 @@
 """Measurements that ship with the page, as rows of one number each: plain data."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from model.engine.claims import mean_log
 
 Row = Mapping[str, Any]
 
@@ -36,7 +39,22 @@ def tell(made: Any) -> dict[str, dict[str, Any]]:
         }
         for kind, (unit, key, name_of) in KINDS.items()
         if key in made["rows"][0] and (kind != PROCESSOR or said["device"] == "cpu")
+    } | {
+        kind: {"title": kind, "unit": TIMES, "rows": rows, **said}
+        for kind, (belongs, name_of) in QUALITY.items()
+        if (rows := pooled([row for row in made["rows"] if belongs(row)], name_of))
     }
+
+
+def pooled(rows: Sequence[Row], name_of: Callable[[Row], str]) -> list[dict[str, Any]]:
+    """One row a case: its perplexity over the full cache's, all texts' scored tokens pooled."""
+    cases: dict[str, list[Row]] = {}
+    for row in rows:
+        cases.setdefault(name_of(row), []).append(row)
+    return [
+        {"name": name, "value": math.exp(mean_log(same) - mean_log(same, "full_perplexity"))}
+        for name, same in cases.items()
+    ]
 
 
 CIRCUMSTANCES = ("date", "command", "model", "device", "processor", "threads")
@@ -47,20 +65,32 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _path(row: Row) -> str:
-    return f"{row['path']}, {row['dtype']}"
+    cell = f", {row['context']} tokens x {row['batch']}" if "context" in row else ""
+    return f"{row['path']}, {row['dtype']}{cell}"
 
 
-def _case(row: Row) -> str:
-    kept = f"{row['slots']} rows" if row.get("slots") else "all rows"
-    sinks = f", {row['sinks']} of them sinks" if row.get("sinks") else ""
-    formats = dict.fromkeys((row.get("k_format"), row.get("v_format")))
-    return f"{row['text']}: {kept}{sinks}, {' and '.join(str(name) for name in formats)}"
+def _kept(row: Row) -> str:
+    sinks = row["sinks"]
+    said = "no sink" if sinks == 0 else "1 sink" if sinks == 1 else f"{sinks} sinks"
+    return f"{row['slots']} rows, {said}"
+
+
+def _written(row: Row) -> str:
+    k, v = row["k_format"], row["v_format"]
+    return k if k == v else f"keys {k}, values {v}"
 
 
 PROCESSOR = "processor time of a token"  # leaves out what else the machine did meanwhile
 # By kind: unit, the number shown, and how a row is called.
 KINDS: dict[str, tuple[str, str, Callable[[Row], str]]] = {
     PROCESSOR: ("milliseconds", "decode_cpu_ms_per_token", _path),
+    "speed of reading": ("tokens a second", "prefill_tokens_per_s", _path),
     "speed of writing": ("tokens a second", "decode_tokens_per_s", _path),
-    "perplexity over the full cache's": ("times", "ratio", _case),
+}
+TIMES = "times the full cache's"
+FEWER_ROWS, FEWER_BITS = "perplexity with fewer rows", "perplexity with fewer bits"
+# By kind of quality: which rows of a measurement belong to it, and how a case is called.
+QUALITY: dict[str, tuple[Callable[[Row], bool], Callable[[Row], str]]] = {
+    FEWER_ROWS: (lambda row: bool(row.get("slots")), _kept),
+    FEWER_BITS: (lambda row: "k_format" in row and not row.get("slots"), _written),
 }

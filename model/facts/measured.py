@@ -8,7 +8,8 @@ from typing import Any
 from model.engine.claims import SLOTS, pooled_ratio
 from model.facts import Fact
 
-QUALITY = Path(__file__).resolve().parents[2] / "content" / "measurements" / "smollm2-quality.json"
+FOLDER = Path(__file__).resolve().parents[2] / "content" / "measurements"
+QUALITY, SPEED = FOLDER / "smollm2-quality.json", FOLDER / "smollm2-cpu.json"
 
 
 @cache
@@ -37,12 +38,12 @@ def _window(n_sinks: int) -> Fact:
     return _told(_between(ratios, 1, " times"))
 
 
-def _format(name: str) -> Fact:
-    """Change of perplexity with keys and values in a format, over the texts, in percent."""
+def _format(k_format: str, v_format: str) -> Fact:
+    """Change of perplexity with keys and values in two formats, over the texts, in percent."""
     changes = [
         100 * (row["ratio"] - 1)
         for row in _measured()["rows"]
-        if row["slots"] is None and {row["k_format"], row["v_format"]} == {name}
+        if row["slots"] is None and (row["k_format"], row["v_format"]) == (k_format, v_format)
     ]
     return _told(_between(changes, 1, " %").replace("-", "−"))
 
@@ -52,16 +53,28 @@ def _first_token() -> Fact:
     return _told(f"{pooled_ratio(_measured()['rows']):.1f} times")
 
 
+def _pace(key: str) -> Fact:
+    """Tokens a second of the engine in float32, as the shipped speeds have it."""
+    found = json.loads(SPEED.read_text(encoding="utf-8"))
+    ours = next(row for row in found["rows"] if row["path"] == "ours")
+    how = f"{found['model']}, {found['processor']}, {found['date']}"
+    return Fact(text=f"{ours[key]:.0f}", how=how, source=found["command"])
+
+
 def _texts() -> Fact:
     return _told(str(len({row["text"] for row in _measured()["rows"]})))
 
 
 FACTS = {
     "smollm2-texts": _texts,
+    "smollm2-reads-per-second": partial(_pace, "prefill_tokens_per_s"),
+    "smollm2-writes-per-second": partial(_pace, "decode_tokens_per_s"),
     "smollm2-window-64-first-token": _first_token,
     "smollm2-window-64-no-sinks": partial(_window, 0),
     "smollm2-window-64-one-sink": partial(_window, 1),
     "smollm2-window-64-four-sinks": partial(_window, 4),
-    "smollm2-int8": partial(_format, "int8"),
-    "smollm2-fp4": partial(_format, "fp4"),
+    "smollm2-int8": partial(_format, "int8", "int8"),
+    "smollm2-fp4": partial(_format, "fp4", "fp4"),
+    "smollm2-fp4-values": partial(_format, "as-computed", "fp4"),
+    "smollm2-kivi-2": partial(_format, "kivi-2", "kivi-2"),
 }

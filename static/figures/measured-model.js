@@ -1,6 +1,10 @@
 // Measured numbers of a real model, one bar a way of running it.
 kv.figure("measured-model", (() => {
-  const found = ({ spec, p }) => spec.data[p.measurement]
+  const LOOK_MS = 500
+  const here = {} // kind of measurement -> what was found here, on a reader's wish
+  let job = null
+  const shipped = ({ spec, p }) => spec.data[p.measurement]
+  const found = (ctx) => here[shipped(ctx).title] ?? shipped(ctx)
   const say = (kit, x) => kit.fix(x, x < 10 ? 2 : x < 100 ? 1 : 0)
   const draw = (ctx) => {
     const { w, kit } = ctx
@@ -25,7 +29,58 @@ kv.figure("measured-model", (() => {
     const least = rows.reduce((a, b) => (b.value < a.value ? b : a))
     return `${model}, measured on ${date}, ${device}, ${processor}, ${kit.plural(threads, "thread")}: from ${say(kit, least.value)} (${least.name}) to ${say(kit, best.value)} ${unit} (${best.name}).`
   }
-  const note = (ctx) => `Measured with: ${found(ctx).command}`
+  const note = (ctx) => (here[shipped(ctx).title] ? `Measured here, just now, ${found(ctx).command}. Shipped: ${shipped(ctx).command}, ${shipped(ctx).date}.` : `Shipped with this page; measured with: ${found(ctx).command}`)
+
+  // ---- measuring it again on the machine that serves, on the reader's wish
+  const ask = async (message) => {
+    const reply = await kv.ask("quality", JSON.stringify(message))
+    return reply?.message ? { state: "refused", message: reply.message } : reply?.quality ?? null
+  }
+  const words = (kit, seen) => {
+    if (seen.message) return seen.message
+    if (seen.state === "waiting") return `Waiting: ${kit.plural(seen.ahead, "run")} before yours.`
+    const so = `${kit.whole(seen.n_done ?? 0)} of ${kit.whole(seen.n_cases ?? 0)}`
+    if (seen.state === "running") return `Measuring, ${so} done: ${seen.what} …`
+    return seen.state === "cancelled" ? `Stopped after ${so}.` : `Measured here, just now: ${so}.`
+  }
+  const makeBox = (stage) => {
+    const box = kv.html("div", { class: "control measure-here", role: "group", "aria-label": "Measure it on this machine" })
+    box.start = kv.html("button", { type: "button", onclick: () => begin(stage, box) }, "Measure it here")
+    box.halt = kv.html("button", { type: "button", onclick: () => job && ask({ action: "cancel", job }) }, "Stop")
+    box.bar = kv.html("progress", { max: 1, value: 0, "aria-label": "Share measured" })
+    box.said = kv.html("span", { class: "small quiet", role: "status" })
+    box.append(box.start, box.halt, box.bar, box.said)
+    busy(box, false)
+    return box
+  }
+  const busy = (box, on) => { box.start.disabled = on; box.halt.hidden = box.bar.hidden = !on }
+  const show = (stage, box, what, seen) => {
+    box.said.textContent = words(kv.kit, seen)
+    if (seen.n_cases) box.bar.value = seen.n_done / seen.n_cases
+    if (seen.found && seen.state !== "cancelled") { here[what] = seen.found; stage.redraw() }
+  }
+  const follow = async (stage, box, what) => {
+    const seen = await ask({ action: "look", job })
+    if (seen) show(stage, box, what, seen)
+    if (!seen || ["waiting", "running"].includes(seen.state)) return setTimeout(() => follow(stage, box, what), LOOK_MS)
+    job = null
+    busy(box, false)
+  }
+  const begin = async (stage, box) => {
+    const what = stage.spec.data[stage.params.measurement].title
+    busy(box, true)
+    const seen = await ask({ action: "start", what })
+    if (seen?.job) { job = seen.job; show(stage, box, what, seen); return follow(stage, box, what) }
+    busy(box, false)
+    box.said.textContent = seen?.message ?? "The server did not answer."
+  }
+  /** The button stands beside the choice of measurements that can be taken here. */
+  const act = (stage, ctx) => {
+    const box = (stage.controls.measureBox ??= makeBox(stage))
+    if (box.parentNode !== stage.controls) stage.controls.append(box)
+    box.hidden = !shipped(ctx).live
+  }
+
   const table = (ctx) => ({ caption: `${found(ctx).model}: ${found(ctx).title}`, head: ["way", found(ctx).unit], rows: found(ctx).rows.map((row) => [row.name, say(ctx.kit, row.value)]) })
-  return { draw, status, note, table }
+  return { draw, status, note, table, act }
 })())

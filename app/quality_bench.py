@@ -1,0 +1,41 @@
+"""Measure what smaller caches cost a model: perplexity of our own texts, case by case."""
+
+import argparse
+from typing import Any
+
+from app.speed_bench import TEXTS, circumstances, remark
+from model.engine.claims import claims
+from model.engine.devices import choose_device, choose_dtype
+from model.engine.perplexity import Quality
+from model.engine.perplexity import measure as measure_quality
+from model.engine.sources import load_once
+from model.errors import BadInput
+
+
+def quality(args: argparse.Namespace) -> dict[str, Any]:
+    """Measure every window and format on every text of ours."""
+    device = choose_device(args.device)
+    dtype = choose_dtype(args.dtype[0] if args.dtype else "float32", device)
+    loaded = load_once(args.model, dtype, device)
+    if loaded.tokenizer is None:
+        message = f"{loaded.name} has no tokenizer.json: a text cannot be turned into tokens"
+        raise BadInput(message)
+    rows = []
+    for path in sorted(TEXTS.glob("*.txt")):
+        tokens = loaded.tokenizer.encode(path.read_text(encoding="utf-8"))
+        for found in measure_quality(loaded.model, tokens):
+            rows.append(quality_row(path.stem, len(tokens), found))
+            remark(str(rows[-1]))
+    return {
+        **circumstances(loaded.name, device),
+        "dtype": str(dtype).split(".")[1],
+        "rows": rows,
+        "claims": claims(rows),
+    }
+
+
+def quality_row(text: str, n_tokens: int, found: Quality) -> dict[str, Any]:
+    """Flatten one result."""
+    values = {name: value for name, value in found._asdict().items() if name != "case"}
+    relative = found.perplexity / found.full_perplexity
+    return {"text": text, "tokens": n_tokens, **vars(found.case), **values, "ratio": relative}
