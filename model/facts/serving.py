@@ -241,7 +241,6 @@ def _tie_rule() -> Fact:
 
 FACTS: dict[str, Callable[[], Fact]] = {
     **{f"ridge-{name}": lambda name=name: _ridge(CHIPS[name]) for name in ("h100", "m4-max")},
-    "llama-3-8b-step-one": lambda: _step_time(1, 1),
     "llama-3-8b-step-one-at-2048": lambda: _step_time(1, PROMPT),
     "llama-3-8b-step-one-at-8192": lambda: _step_time(1, LONG),
     "llama-3-8b-step-32-at-8192": lambda: _step_time(32, LONG),
