@@ -6,17 +6,17 @@ from typing import Any
 import param
 
 from figures.base import Figure
+from model.toy.drafts_measured import COUNTED, DRAFTS, SMALLER, TEMPERATURES, measured, settings
 
-DRAFTERS = {"a smaller toy": "smaller", "counted n-grams": "ngram"}
+DRAFTERS = {"a smaller toy": SMALLER, "counted n-grams": COUNTED}
 GREEDY = "greedy"
-TEMPERATURES = {GREEDY: 0.0, "sampled": 2.0}
-MOST_DRAFTS, MOST_ROUNDS, SEED = 4, 24, 1
+MOST_ROUNDS, SEED = 24, 1
 N_ENUMERATED, TOP_K, WARM = 3, 2, 4.0
 
 
 class Speculation(Figure):
     drafter = param.Selector(
-        default="smaller",
+        default=SMALLER,
         objects=DRAFTERS,
         label="Drafts by",
         doc="A toy of one layer, or what followed the last two words in training sentences.",
@@ -28,7 +28,10 @@ class Speculation(Figure):
         doc="The likeliest word each time, or drawn; target and draft alike.",
     )
     drafts = param.Integer(
-        default=4, bounds=(1, MOST_DRAFTS), label="Drafts a round", doc="Words guessed ahead."
+        default=4,
+        bounds=(DRAFTS[0], DRAFTS[-1]),
+        label="Drafts a round",
+        doc="Words guessed ahead.",
     )
     round = param.Integer(
         default=0, bounds=(0, MOST_ROUNDS - 1), label="Round", doc="Passes of the target so far."
@@ -43,8 +46,12 @@ class Speculation(Figure):
 
     @classmethod
     def data(cls) -> dict[str, Any]:
-        """The sampled law by enumeration, for the first sentence of the page."""
-        return {"exact": enumerated()}
+        """The sampled law of the page's first sentence by enumeration; many sentences measured."""
+        found = measured()
+        return {
+            "exact": enumerated(),
+            "measured": {name: found[name] for name in ("sentences", "settings")},
+        }
 
     @classmethod
     def values(cls) -> dict[str, tuple[int, ...]]:
@@ -60,7 +67,7 @@ def enumerated() -> dict[str, Any]:
 
     found = exactness(
         sentence_of(EXAMPLES[0]),
-        DRAFTERS["a smaller toy"],
+        SMALLER,
         Sampling(temperature=WARM, top_k=TOP_K),
         n_words=N_ENUMERATED,
         draft_tokens=2,
@@ -74,10 +81,8 @@ def drafted(trace: Any) -> dict[str, Any]:
 
     sentence = sentence_of(trace.reading.text)
     runs = {
-        f"{name}/{writing}/{n}": _spelt(trace, sentence, name, n, temperature)
-        for name in DRAFTERS.values()
-        for writing, temperature in TEMPERATURES.items()
-        for n in range(1, MOST_DRAFTS + 1)
+        key: _spelt(trace, sentence, name, n, TEMPERATURES[writing])
+        for key, (name, writing, n) in settings().items()
     }
     return {"text": trace.reading.text, "drafted": runs}
 

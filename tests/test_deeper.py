@@ -24,6 +24,10 @@ from model.sampling import Sampling
 from model.serving.eviction_table import RECENT, causal_rows, kept_by_rule
 from model.speculation_record import rows_after_refusal
 from model.toy.choosing import N_SHOWN, allowed_logits, choose_again
+from model.toy.drafts_measured import SMALLER, measured, settings
+from model.toy.measure_drafts import held_out_sentences, over
+from model.toy.variants.results import weights_path
+from model.toy.weights import SHIPPED, checksum
 from model.work_of import work_of
 
 DEFAULTS = {"t": 1, "temperature": 400, "top_k": 8, "top_p": 90, "min_p": 5, "seed": 1}
@@ -76,6 +80,24 @@ def test_words_a_pass_are_compared_with_the_closed_form_of_their_own_acceptance(
         assert a == sum(one["accepted"] for one in run["rounds"]) / looked
         closed = g + 1 if a == 1 else (1 - a ** (g + 1)) / (1 - a)
         assert run["expected"] == pytest.approx(closed, abs=1e-12)
+
+
+def test_the_measurement_shipped_is_of_these_weights_and_covers_every_setting():
+    found = measured()
+    shipped = [checksum(path.read_text()) for path in (SHIPPED, weights_path(SMALLER))]
+    assert found["checksums"] == shipped
+    assert set(found["settings"]) == set(settings())
+    for key, one in found["settings"].items():
+        a, g = one["acceptance"], settings()[key][2]
+        assert one["expected"] == pytest.approx((1 - a ** (g + 1)) / (1 - a), abs=1e-12)
+        assert 1 <= one["words_a_pass"] <= g + 1
+
+
+def test_the_measurement_shipped_is_measured_again_to_the_last_word():
+    key = f"{SMALLER}/greedy/4"
+    found = measured()
+    again = over(held_out_sentences(found["sentences"]), *settings()[key])
+    assert again == pytest.approx(found["settings"][key], abs=1e-12)
 
 
 def test_the_enumeration_the_figure_quotes_covers_every_text():

@@ -23,13 +23,13 @@ from model.toy.cache import Cache
 from model.toy.config import ToyConfig
 from model.toy.datasets import draw_training
 from model.toy.decode import Source, following
+from model.toy.drafts_measured import COUNTED, SMALLER
 from model.toy.masks import causal
 from model.toy.network import Network
 from model.toy.record import shipped, source_of, understand
 from model.toy.variants.run import network_of
 from model.toy.vocabulary import END, START, vocabularies
 
-SMALLER = "smaller"  # its name among the trained toys
 N_COUNTED, COUNTED_SEED = 2_000, 3
 
 
@@ -120,8 +120,8 @@ def by_counts(sentence: Sentence, sampling: Sampling, limits: Limits) -> NGramDr
 
 MakeDrafter = Callable[[Sentence, Sampling, Limits], Drafter]
 DRAFTERS: dict[str, MakeDrafter] = {
-    "smaller": by_smaller,
-    "ngram": by_counts,
+    SMALLER: by_smaller,
+    COUNTED: by_counts,
 }
 
 

@@ -87,7 +87,10 @@ kv.figure("speculation", (() => {
     const text = greedy(ctx) ? `the words are ${found.same ? "exactly those" : "not those"} of plain decoding` : `the words are ${found.same ? "those of the greedy run as well" : "others than the greedy ones"}, since they are drawn`
     return `Round ${ctx.p.round + 1} of ${found.rounds.length}, drafts by ${option(ctx, "drafter")}: ${one.accepted} of ${one.drafted.length} stand. In all ${kit.plural(found.n_tokens, "word")} in ${found.rounds.length} ${found.rounds.length === 1 ? "pass" : "passes"}, of the drafts looked at a share a = ${kit.fix(found.acceptance, 2)} stands; ${text}.`
   }
-  const note = ({ spec: { data: { exact } }, kit }) => `Drawn words keep the toy's law: all ${exact.texts} beginnings of ${exact.words} words with ${exact.choices} to choose from each time, every random decision enumerated, are as likely with drafts as without, to within ${kit.tiny(exact.gap)}.`
+  const note = ({ spec: { data: { exact, measured } }, p, kit }) => {
+    const many = measured.settings[`${p.drafter}/${p.writing}/${p.drafts}`]
+    return `Over ${measured.sentences} test sentences: a = ${kit.fix(many.acceptance, 2)}, ${kit.fix(many.words_a_pass, 2)} words a pass counted, ${kit.fix(many.expected, 2)} by the formula, which knows no end of a sentence. Drawn words keep the toy's law: all ${exact.texts} beginnings of ${exact.words} words with ${exact.choices} to choose from each time, every random decision enumerated, are as likely with drafts as without, to within ${kit.tiny(exact.gap)}.`
+  }
   const table = (ctx) => ({ caption: `Rounds, drafts by ${option(ctx, "drafter")}, ${option(ctx, "writing")}`, head: ["round", "drafted", "stand", "written", "rows, toy", "rows, drafter"], rows: told(ctx).rounds.map((r, i) => [i + 1, r.drafted.join(" "), r.accepted, r.tokens.join(" "), r.rows, r.draft_rows]) })
   const bounds = (ctx) => ({ round: [0, told(ctx).rounds.length - 1] })
   return { draw, status, note, table, bounds, part: () => "drafted" }
