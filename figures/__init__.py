@@ -14,6 +14,7 @@ from figures.grouping_work import GroupingWork
 from figures.head_wiring import HeadWiring
 from figures.layer_stack import LayerStack
 from figures.layer_wiring import LayerWiring
+from figures.measured_growth import MeasuredGrowth
 from figures.measured_model import MeasuredModel
 from figures.mla import Mla
 from figures.model_sizes import ModelSizes
@@ -75,6 +76,7 @@ FIGURES: dict[str, type[Figure]] = {
     "choosing": Choosing,
     "block-cost": BlockCost,
     "measured-model": MeasuredModel,
+    "measured-growth": MeasuredGrowth,
     "eviction": Eviction,
     "prefix-tree": PrefixTrees,
     "moving-cache": MovingCache,

@@ -29,6 +29,8 @@ def tell(made: Any) -> dict[str, dict[str, Any]]:
     """Turn one answer of the bench into rows of a name and a number, for each kind it holds."""
     if not isinstance(made, dict) or not made.get("rows") or "command" not in made:
         return {}
+    if "grid" in made:  # a sweep is no list of bars
+        return {}
     said = {name: made.get(name, "") for name in CIRCUMSTANCES}
     return {
         kind: {
@@ -65,8 +67,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _path(row: Row) -> str:
-    cell = f", {row['context']} tokens x {row['batch']}" if "context" in row else ""
-    return f"{row['path']}, {row['dtype']}{cell}"
+    return f"{row['path']}, {row['dtype']}"
 
 
 def _kept(row: Row) -> str:

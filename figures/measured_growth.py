@@ -1,0 +1,97 @@
+"""How a decode step's time grows with the context, measured on a real model."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import param
+from bokeh.models import ColumnDataSource, HoverTool, NumeralTickFormatter, Range1d
+from bokeh.plotting import figure
+
+from figures.base import Figure
+
+FILE = Path(__file__).resolve().parents[1] / "content" / "measurements" / "smollm2-growth.json"
+MARGIN = 1.4
+STYLES = {
+    "ours": ("#0b5fa5", "solid"),
+    "transformers, DynamicCache": ("#a34700", "dashed"),
+    "transformers, StaticCache": ("#00694f", "dotdash"),
+}
+
+
+@cache
+def measured() -> dict[str, Any]:
+    """What `kvscroll bench --sweep --json` wrote."""
+    return json.loads(FILE.read_text(encoding="utf-8"))
+
+
+def batches() -> list[int]:
+    return sorted({row["batch"] for row in measured()["rows"]})
+
+
+class MeasuredGrowth(Figure):
+    batch = param.Selector(
+        default=batches()[0],
+        objects={str(n): n for n in batches()},
+        label="Sequences at once",
+        doc="How many sequences every step decodes.",
+    )
+
+    title = "A step's time, by context"
+    description = (
+        "A curve for each engine: across, the tokens in every sequence's cache; up, the "
+        "milliseconds a step took, both on logarithmic axes. Below, when and where it was measured."
+    )
+    sources = ("model.engine.sweep:sweep", "model.engine.sweep:measure_cell")
+
+    @classmethod
+    def data(cls) -> dict[str, Any]:
+        """Curves by batch and path, and the circumstances."""
+        found = measured()
+        kept = ("date", "command", "model", "device", "processor", "threads", "skipped")
+        return {
+            **{name: found[name] for name in kept},
+            "curves": {str(n): {path: curve(n, path) for path in STYLES} for n in batches()},
+        }
+
+    @classmethod
+    def plot(cls) -> figure:
+        """The chart; the browser fills the sources, named after the paths."""
+        chart = figure(
+            x_range=around([row["context"] for row in measured()["rows"]]),
+            y_range=around([row["decode_ms_per_token"] for row in measured()["rows"]]),
+            x_axis_type="log",
+            y_axis_type="log",
+            x_axis_label="tokens in each sequence's cache",
+            y_axis_label="milliseconds a step",
+            height=360,
+            sizing_mode="stretch_width",
+            tools="",
+            toolbar_location=None,
+        )
+        drawn = []
+        for path, (colour, dash) in STYLES.items():
+            source = ColumnDataSource({"x": [], "y": [], "path": []}, name=path)
+            style = {"color": colour, "source": source, "legend_label": path}
+            chart.line("x", "y", line_dash=dash, line_width=2, **style)
+            drawn.append(chart.scatter("x", "y", size=8, **style))
+        tips = [("", "@path"), ("tokens", "@x{0,0}"), ("ms", "@y{0.0}")]
+        chart.add_tools(HoverTool(renderers=drawn, tooltips=tips))
+        chart.axis.formatter = NumeralTickFormatter(format="0,0")
+        chart.legend.location = "top_left"
+        return chart
+
+
+def around(values: list[float]) -> Range1d:
+    """The same axis for every batch, with room at both ends."""
+    return Range1d(start=min(values) / MARGIN, end=max(values) * MARGIN)
+
+
+def curve(batch: int, path: str) -> dict[str, list[float]]:
+    """Contexts and milliseconds of one path."""
+    rows = [row for row in measured()["rows"] if (row["batch"], row["path"]) == (batch, path)]
+    return {
+        "x": [row["context"] for row in rows],
+        "y": [row["decode_ms_per_token"] for row in rows],
+    }
