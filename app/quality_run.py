@@ -51,7 +51,11 @@ class Measuring:
         """Load the weights if this is the first run, then measure, telling after each case."""
         from app.quality_bench import quality_row  # noqa: PLC0415 -- loads PyTorch
         from app.speed_bench import TEXTS, circumstances  # noqa: PLC0415
-        from model.engine.devices import choose_device, choose_dtype  # noqa: PLC0415
+        from model.engine.devices import (  # noqa: PLC0415
+            choose_device,
+            choose_dtype,
+            out_of_memory_as_bad_input,
+        )
         from model.engine.perplexity import measure  # noqa: PLC0415
         from model.engine.sources import load_once  # noqa: PLC0415
 
@@ -66,13 +70,14 @@ class Measuring:
         told = circumstances(loaded.name, device) | {"command": f"on {TEXT}"}
         rows = list[dict[str, Any]]()
         job.told = {**job.told, "what": f"the full cache, then {names[0]}"}
-        for found in measure(loaded.model, tokens, cases):
-            rows.append(quality_row(TEXT, len(tokens), found))
-            job.told = {
-                **job.told,
-                "n_done": len(rows),
-                "what": names[min(len(rows), len(names) - 1)],
-                "found": tell({**told, "rows": rows})[str(self.what)],
-            }
-            if job.cancelled:
-                return
+        with out_of_memory_as_bad_input():
+            for found in measure(loaded.model, tokens, cases):
+                rows.append(quality_row(TEXT, len(tokens), found))
+                job.told = {
+                    **job.told,
+                    "n_done": len(rows),
+                    "what": names[min(len(rows), len(names) - 1)],
+                    "found": tell({**told, "rows": rows})[str(self.what)],
+                }
+                if job.cancelled:
+                    return

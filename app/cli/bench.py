@@ -11,7 +11,7 @@ from app import bench_plot
 from app.quality_bench import quality
 from app.speed_bench import speed
 from app.sweep_bench import sweep
-from model.engine.devices import DEVICES, DTYPES
+from model.engine.devices import DEVICES, DTYPES, out_of_memory_as_bad_input
 from model.errors import BadInput
 
 
@@ -50,7 +50,8 @@ def run(args: argparse.Namespace) -> int:
             raise BadInput("--plot draws speeds: leave out --quality")
         bench_plot.check(args.plot)
     measured = quality if args.quality else sweep if args.sweep else speed
-    answer = measured(args)
+    with out_of_memory_as_bad_input():
+        answer = measured(args)
     if args.plot is not None:
         bench_plot.write(answer, args.plot)
     print(json.dumps(answer, indent=1) if args.json else told(answer))
