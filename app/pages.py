@@ -32,6 +32,7 @@ PART_OF = {
     "online-softmax": "online",
     "eviction": "kept",
     "speculation": "drafted",
+    "beams": "beams",
 }
 
 

@@ -9,6 +9,7 @@ from app.calculator import MAX_FORM_CHARS, calculate
 from app.machine import machine
 from app.quality_run import quality_part
 from app.real_model import MAX_PROMPT_CHARS, model_part
+from figures.beams import searched
 from figures.recording import extras, payload, shown
 from figures.speculation import drafted
 from model.toy.compare import compare
@@ -82,6 +83,7 @@ PARTS: dict[str, Callable[[str], dict[str, Any]]] = {
     "online": of_run(deeper_runs.online),
     "kept": of_run(deeper_runs.kept),
     "drafted": of_run(drafted),
+    "beams": of_run(searched),
     "choice": lambda asked: deeper_runs.choice(asked, trace_of),
     "machine": machine,
     "size": calculate,

@@ -4,6 +4,7 @@ from figures.append import Append
 from figures.attention import AttentionRow
 from figures.base import Figure
 from figures.batching import Batching
+from figures.beams import Beams
 from figures.block_cost import BlockCost
 from figures.bug_trace import BugTrace
 from figures.choosing import Choosing
@@ -74,6 +75,7 @@ FIGURES: dict[str, type[Figure]] = {
     "schedule": Schedule,
     "speculation": Speculation,
     "choosing": Choosing,
+    "beams": Beams,
     "block-cost": BlockCost,
     "measured-model": MeasuredModel,
     "measured-growth": MeasuredGrowth,

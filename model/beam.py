@@ -4,6 +4,7 @@ Source: Sutskever et al., arXiv 1409.3215, section 3.2; `length_penalty` as in W
 arXiv 1609.08144, without its constant.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -73,21 +74,34 @@ class Beams(Protocol):
         ...
 
 
-class ForkedBeams:
-    """Beams of a decoder, a cache each. `new_cache` decides how; paged caches share blocks."""
+class OwnCaches(ABC):
+    """A cache for each beam. `new_cache` decides how; paged caches share blocks."""
 
-    def __init__(self, decoder: Decoder, new_cache: Callable[[], KVCache]) -> None:
-        self.decoder = decoder
+    def __init__(self, new_cache: Callable[[], KVCache]) -> None:
         self.caches = [new_cache()]
-
-    def start(self, prompt: Sequence[int]) -> Float[Tensor, "1 vocab"]:
-        return self.decoder(torch.tensor(prompt, dtype=torch.long), self.caches[0])[-1:]
 
     def reorder(self, rows: Int[Tensor, " beams"]) -> None:
         old, self.caches = self.caches, [self.caches[row].fork() for row in rows.tolist()]
         for cache in old:
             if isinstance(cache, PagedCache):
                 cache.close()
+
+    @abstractmethod
+    def start(self, prompt: Sequence[int]) -> Float[Tensor, "1 vocab"]: ...
+
+    @abstractmethod
+    def step(self, tokens: Int[Tensor, " beams"]) -> Float[Tensor, "beams vocab"]: ...
+
+
+class ForkedBeams(OwnCaches):
+    """Beams of a decoder, fed one after another."""
+
+    def __init__(self, decoder: Decoder, new_cache: Callable[[], KVCache]) -> None:
+        super().__init__(new_cache)
+        self.decoder = decoder
+
+    def start(self, prompt: Sequence[int]) -> Float[Tensor, "1 vocab"]:
+        return self.decoder(torch.tensor(prompt, dtype=torch.long), self.caches[0])[-1:]
 
     def step(self, tokens: Int[Tensor, " beams"]) -> Float[Tensor, "beams vocab"]:
         pairs = zip(tokens.split(1), self.caches, strict=True)

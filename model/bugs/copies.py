@@ -98,7 +98,7 @@ BUGS = {
             "first has just overwritten, and both beams are the same from then on."
         ),
         source="bigscience-workshop/petals#571",
-        step="going-deeper#choosing",
+        step="going-deeper#beam-search",
         fix="Gather all rows into new memory, then replace the old.",
         right="model.beam:ForkedBeams",
         twin="model.bugs.copies:OneAfterAnother",

@@ -112,6 +112,18 @@ def _rows_left() -> Fact:
     return Fact(text=f"{rows_after_refusal(rows=20, drafts=4, stand=2)}", how="20 + 1 + 2")
 
 
+@cache
+def _three_beams_from_one() -> tuple[int, int]:
+    """Copies when three beams continue one text of 18 rows: blocks of 4 rows, rows in a gather."""
+    tables = BlockTables(20, 4)
+    text = tables.open()
+    tables.grow(text, 18)
+    beams = [tables.fork(text) for _ in range(3)]
+    tables.close(text)
+    gathered = sum(beam.n_tokens for beam in beams)
+    return sum(len(tables.grow(beam, 19)) for beam in beams), gathered
+
+
 def _kept(order: tuple[str, ...]) -> Callable[[], Fact]:
     def kept() -> Fact:
         import torch  # noqa: PLC0415
@@ -167,6 +179,8 @@ FACTS: dict[str, Callable[[], Fact]] = {
     "online-rescale": _rescale,
     "shared-blocks-10-of-4": _shared_blocks,
     "rows-after-refusal": _rows_left,
+    "beam-blocks-copied": lambda: Fact(text=f"{_three_beams_from_one()[0]}", how="3 − 1"),
+    "beam-rows-gathered": lambda: Fact(text=f"{_three_beams_from_one()[1]}", how="3 × 18"),
     "heavy-hitter-kept": _heavy_hitter,
     "tree-added": lambda: Fact(text=f"{_tree()[0]:,}", how="1,000 − 600"),
     "tree-tokens-two-chats": lambda: Fact(text=f"{_tree()[1]:,}", how="600 + 400 + 400"),

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from model.drafters import ModelDrafter
@@ -25,7 +25,7 @@ from model.toy.datasets import draw_training
 from model.toy.decode import Source, following
 from model.toy.drafts_measured import COUNTED, SMALLER
 from model.toy.masks import causal
-from model.toy.network import Network
+from model.toy.network import Keeper, Network
 from model.toy.record import shipped, source_of, understand
 from model.toy.variants.run import network_of
 from model.toy.vocabulary import END, START, vocabularies
@@ -33,16 +33,32 @@ from model.toy.vocabulary import END, START, vocabularies
 N_COUNTED, COUNTED_SEED = 2_000, 3
 
 
-class Translating:
-    """A network that translates one source, with a self-attention cache that can be rolled back.
+class Reader:
+    """A network that reads on in the translation of one source, into the keepers it is handed.
 
-    Keys and values of the source are projected once; rolling back leaves them as they are.
+    Keys and values of the source are projected once, and whoever reads on shares them.
     """
 
-    def __init__(self, network: Network, source: Source, capacity: int) -> None:
+    def __init__(self, network: Network, source: Source) -> None:
         self.network = network
         self.source = source
         self.cross = network.project_memory(source.memory)
+
+    def read(
+        self, words: Int[Tensor, "*texts new"], before: int, keepers: Sequence[Keeper]
+    ) -> Float[Tensor, "*texts new vocab"]:
+        """Logits after each word, `before` of which were read; -inf for words ruled out."""
+        new = words.shape[-1]
+        places, mask = following(before, new), causal(new, before + new)
+        decoded = self.network.decode(words, places, keepers, self.cross, mask)
+        return self.network.logits(decoded.y).masked_fill(~self.source.allowed, -torch.inf)
+
+
+class Translating(Reader):
+    """A reader with a self-attention cache that can be rolled back."""
+
+    def __init__(self, network: Network, source: Source, capacity: int) -> None:
+        super().__init__(network, source)
         self.caches = [Cache(network.config, capacity) for _ in self.cross]
 
     @property
@@ -50,11 +66,7 @@ class Translating:
         return self.caches[0].length
 
     def run(self, tokens: Sequence[int]) -> Float[Tensor, "new vocab"]:
-        """Logits after each of these words; -inf where the sentence cannot have a word."""
-        before, new = self.length, len(tokens)
-        ids, mask = tensor_of(list(tokens)), causal(new, before + new)
-        decoded = self.network.decode(ids, following(before, new), self.caches, self.cross, mask)
-        return self.network.logits(decoded.y).masked_fill(~self.source.allowed, -torch.inf)
+        return self.read(tensor_of(list(tokens)), self.length, self.caches)
 
     def keep(self, n_tokens: int) -> None:
         for store in self.caches:
