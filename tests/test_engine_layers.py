@@ -8,14 +8,14 @@ from threadpoolctl import ThreadpoolController, threadpool_limits
 from model.engine import layers
 from model.engine.layers import (
     LAYOUTS,
-    InOut,
     Linear,
     OutIn,
     Packed,
     Streamed,
     Widened,
+    cores_left_to_blas,
     fastest_layout,
-    keep_numpy_to_one_thread,
+    let_numpy_use,
 )
 from tests.oracles.engine import CPU
 
@@ -51,27 +51,36 @@ def test_rows_of_16_bits_are_multiplied_in_32_and_rounded_once(bias: torch.Tenso
     assert torch.equal(Widened(weight, narrow)(x[:1]), one)
 
 
-@pytest.mark.parametrize("n_threads", [1, 2])
-def test_without_16_bit_instructions_a_prompt_is_read_in_32_bits(n_threads: int):
-    assert fastest_layout(torch.bfloat16, CPU, n_threads, packs=lambda _: False) is Widened
-    assert fastest_layout(torch.bfloat16, CPU, n_threads, packs=lambda _: True) is Packed
+def test_without_16_bit_instructions_a_prompt_is_read_in_32_bits():
+    assert fastest_layout(torch.bfloat16, CPU, packs=lambda _: False) is Widened
+    assert fastest_layout(torch.bfloat16, CPU, packs=lambda _: True) is Packed
 
 
-def test_one_thread_streams_float32_and_several_share_it_in_blocks():
-    assert fastest_layout(torch.float32, CPU, 1) is Streamed
-    assert fastest_layout(torch.float32, CPU, 2, packs=lambda _: True) is Packed
-    assert fastest_layout(torch.float32, CPU, 2, packs=lambda _: False) is InOut
+def test_float32_is_streamed():
+    assert fastest_layout(torch.float32, CPU) is Streamed
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float64], ids=str)
 def test_other_types_and_other_devices_take_weights_as_files_have_them(dtype: torch.dtype):
-    assert fastest_layout(dtype, CPU, 1) is OutIn
-    assert fastest_layout(torch.float32, torch.device("cuda"), 1) is OutIn
+    assert fastest_layout(dtype, CPU) is OutIn
+    assert fastest_layout(torch.float32, torch.device("cuda")) is OutIn
 
 
-def test_numpy_is_kept_to_the_callers_thread():
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_numpy_gets_the_threads_of_the_engine(n_threads: int):
     assert (np.ones((2, 2)) @ np.ones((2, 2)) == 2).all()
-    with threadpool_limits(2, user_api="blas"):
-        keep_numpy_to_one_thread()
+    with threadpool_limits(3 - n_threads, user_api="blas"):
+        let_numpy_use(n_threads)
         blas = ThreadpoolController().select(user_api="blas").info()
-        assert {library["num_threads"] for library in blas} <= {1}
+        assert {one["num_threads"] for one in blas} <= {n_threads}
+
+
+def test_pytorch_leaves_the_cores_to_blas_and_takes_them_back():
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        with cores_left_to_blas():
+            assert torch.get_num_threads() == 1
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)

@@ -8,10 +8,14 @@ all matrices of SmolLM2-135M times one row, torch 2.13 on an AMD EPYC with AVX51
     InOut             37   35                     40   24
     Packed            41   26                     20   10
     Streamed          27   19                      -    -
+
+Streamed takes its cores from PyTorch for as long as a row lasts (`cores_left_to_blas`): two
+sets of waiting threads on the same cores cost ten times what they save.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import torch
 from jaxtyping import Float
@@ -116,7 +120,6 @@ LAYOUTS: dict[str, type[Linear]] = {
 def fastest_layout(
     dtype: torch.dtype,
     device: torch.device,
-    n_threads: int,
     packs: Callable[[torch.dtype], bool] | None = None,
 ) -> type[Linear]:
     """Pick the layout that measured fastest (the table above); never by a race at load time.
@@ -129,14 +132,23 @@ def fastest_layout(
         return OutIn
     if dtype == torch.bfloat16:
         return Packed if packs(dtype) else Widened
-    if n_threads > 1 and packs(dtype):
-        return Packed  # NumPy's threads and PyTorch's would wait for each other's cores
-    return Streamed if n_threads == 1 else InOut
+    return Streamed
 
 
-def keep_numpy_to_one_thread() -> None:
-    """Let NumPy's BLAS run in the caller's thread, as `Streamed` expects it to."""
-    ThreadpoolController().select(user_api="blas").limit(limits=1)
+def let_numpy_use(n_threads: int) -> None:
+    """Give NumPy's BLAS as many threads as the engine has, for `Streamed` to use."""
+    ThreadpoolController().select(user_api="blas").limit(limits=n_threads)
+
+
+@contextmanager
+def cores_left_to_blas() -> Iterator[None]:
+    """Keep PyTorch to the caller's thread: its other threads spin where BLAS wants to work."""
+    n_threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(n_threads)
 
 
 def has_packed(dtype: torch.dtype) -> bool:

@@ -4,6 +4,7 @@ The attention is the one of the first lesson, for many rows at once and with PyT
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, fields
 
 import torch
@@ -12,7 +13,7 @@ from torch import Tensor
 from torch.nn.functional import embedding, rms_norm, silu
 
 from model.engine.config import EngineConfig
-from model.engine.layers import Linear
+from model.engine.layers import Linear, Streamed, cores_left_to_blas
 from model.engine.reading import Reading
 from model.engine.rotary import RotaryTable
 from model.storage.base import Storage
@@ -58,9 +59,11 @@ class LanguageModel:
     ) -> Hidden:
         """Run the new tokens through every layer; each store keeps its layer's keys and values."""
         x = embedding(tokens, self.embedding)
-        for layer, store in zip(self.layers, stores, strict=True):
-            x = x + self.attention(layer, self.normed(x, layer.attention_norm), store, reading)
-            x = x + self.feed_forward(layer, self.normed(x, layer.feed_forward_norm))
+        streamed = tokens.numel() == 1 and isinstance(self.head, Streamed)
+        with cores_left_to_blas() if streamed else nullcontext():
+            for layer, store in zip(self.layers, stores, strict=True):
+                x = x + self.attention(layer, self.normed(x, layer.attention_norm), store, reading)
+                x = x + self.feed_forward(layer, self.normed(x, layer.feed_forward_norm))
         return x
 
     def attention(self, layer: Layer, x: Hidden, store: Storage | None, reading: Reading) -> Hidden:

@@ -13,7 +13,7 @@ from model.engine.build import Builder, tensor_shapes
 from model.engine.checkpoint import Checkpoint
 from model.engine.config import EngineConfig
 from model.engine.devices import check_fits, out_of_memory_as_bad_input
-from model.engine.layers import Streamed, fastest_layout, keep_numpy_to_one_thread
+from model.engine.layers import Streamed, fastest_layout, let_numpy_use
 from model.engine.model import LanguageModel
 from model.engine.tokenizer import TextTokenizer
 from model.engine.weights_gguf import read_gguf
@@ -80,9 +80,9 @@ def build(
     """Put weights in place for decoding with `n_threads`. Raises BadInput if they do not fit."""
     n_bytes = parameters(checkpoint.config) * dtype.itemsize
     check_fits(n_bytes, device, f"{checkpoint.name}: its weights")
-    layout = fastest_layout(dtype, device, n_threads)
+    layout = fastest_layout(dtype, device)
     if layout is Streamed:
-        keep_numpy_to_one_thread()
+        let_numpy_use(n_threads)
     with out_of_memory_as_bad_input():
         return Builder(checkpoint, dtype, device, layout).model()
 
