@@ -75,7 +75,7 @@ def calculate(text: str) -> dict[str, Any]:
     notes: list[str] = []
     question = _question(form, notes)
     moved = {name: getattr(question, name) for name in LIMITS if _differs(form, question, name)}
-    memory = parse_bytes(form["memory"]) if form.get("memory") else None
+    memory = parse_bytes(str(form["memory"])) if form.get("memory") else None
     models = _models(form)
     return {
         "notes": notes,

@@ -17,7 +17,7 @@ import panel as pn
 import torch
 import tornado.web
 
-from app import guard
+from app import delivery, guard
 from app.assets import asset, bokeh_scripts
 from app.lessons import load_lessons
 from app.pages import build, content, navigation, pages
@@ -125,6 +125,7 @@ def prepare(paths: list[str], *, at_once: bool) -> None:
 def make_server(address: Address) -> Any:
     """Build the first pages, then a server that has not started."""
     guard.install()
+    delivery.install()
     torch.set_num_threads(1)  # a run is many small sums; threads would only wait for each other
     pn.extension()
     pn.config.reuse_sessions = not address.reread

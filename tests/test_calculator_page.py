@@ -69,6 +69,8 @@ def test_a_pasted_config_stands_first_and_agrees_with_the_catalogue():
         {"tokens": "many"},
         {"tokens": "nan"},
         {"memory": "lots"},
+        {"memory": ["24 GiB"]},
+        {"memory": True},
         {"k_format": "int3"},
         {"engine": "steam"},
         {"config": "[1, 2"},

@@ -1,10 +1,6 @@
 """A running server: hostile readers, several readers, two processes behind nginx, a clean stop."""
 
 import asyncio
-import re
-import shutil
-import subprocess
-import time
 import urllib.request
 from collections.abc import Iterator
 from http.cookiejar import CookieJar
@@ -13,10 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.tools import fuzz, load
-from tests.tools.server import ROOT, Running, free_port, healthy, start, stop
+from tests.tools.server import NGINX, Front, Running, behind_nginx, healthy, start, stop
 from tests.tools.wire import LESSON, Wire, WireError
-
-NGINX = shutil.which("nginx")
 
 # A wire that the server cuts, as some tests here demand, is reported by Tornado when collected.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -37,11 +31,20 @@ def test_hostile_input_reaches_no_reader_no_log_and_no_other_session():
     assert found["inputs"] >= 200
 
 
-def test_several_readers_load_and_type_without_an_error():
+def shorten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same workload in less time: readers that type more often, sessions looked at sooner."""
+    monkeypatch.setattr(load, "BETWEEN_BURSTS_S", (1.0, 3.0))
+    monkeypatch.setattr(load, "SESSIONS_END_S", 2)
+    monkeypatch.setattr(load, "CALIBRATION", 4)
+    monkeypatch.setattr(load, "SILENCE_S", 1)
+
+
+def test_several_readers_load_and_type_without_an_error(monkeypatch: pytest.MonkeyPatch):
+    shorten(monkeypatch)
     found = asyncio.run(load.measure(readers=4, minutes=0.1, waves=2))
-    assert found["errors"] == 0, found["first_errors"]
-    assert found["tracebacks_in_log"] == 0
+    assert list(load.faults(found)) == [], found["first_errors"]
     assert found["answers"] > 0
+    assert found["wires_lost"] == 0
 
 
 def test_a_flood_of_questions_is_answered_with_the_last_one_only(server: Running):
@@ -106,62 +109,47 @@ def test_stopping_is_clean_and_says_so(tmp_path: Path):
 
 
 @pytest.fixture
-def two_behind_nginx(tmp_path: Path) -> Iterator[tuple[str, list[Running]]]:
-    front, ports = free_port(), (free_port(), free_port())
-    backs = [
-        start(
-            tmp_path / f"log{port}",
-            "--allow-origin",
-            f"localhost:{front}",
-            port=port,
-            KVSCROLL_SECRET="the same for both",  # noqa: S106 -- of this test
-        )
-        for port in ports
-    ]
-    config = (ROOT / "deploy" / "nginx.conf").read_text()
-    for old, new in (("5100", front), ("5101", ports[0]), ("5102", ports[1])):
-        config = re.sub(rf"\b{old}\b", str(new), config)
-    (tmp_path / "nginx.conf").write_text(config)
-    (tmp_path / "run").mkdir()
-    assert NGINX
-    proxy = subprocess.Popen([NGINX, "-p", str(tmp_path), "-c", "nginx.conf"])
-    url = f"http://localhost:{front}"
-    deadline = time.monotonic() + 20
-    while not healthy(url) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    yield url, backs
-    proxy.terminate()
-    proxy.wait(timeout=10)
-    for back in backs:
-        stop(back)
+def two_behind_nginx(tmp_path: Path) -> Iterator[Front]:
+    with behind_nginx(tmp_path) as front:
+        yield front
 
 
-@pytest.mark.skipif(NGINX is None, reason="nginx is not installed (apt-get install nginx-light)")
-def test_two_processes_behind_nginx_serve_readers_and_outlive_one(
-    two_behind_nginx: tuple[str, list[Running]],
-):
-    url, backs = two_behind_nginx
+needs_nginx = pytest.mark.skipif(
+    NGINX is None, reason="nginx is not installed (apt-get install nginx-light)"
+)
 
+
+@needs_nginx
+def test_two_processes_behind_nginx_serve_readers_and_outlive_one(two_behind_nginx: Front):
     async def eight_readers() -> set[str]:
         said = set()
         for number in range(8):
-            wire = await Wire.open(url)
+            wire = await Wire.open(two_behind_nginx.url)
             reply, _ = await wire.ask(f"the cat sees {number}")
             said.add(reply["run"]["text"])
             await wire.close()
         return said
 
     assert len(asyncio.run(eight_readers())) == 8
-    stop(backs[0])
+    stop(two_behind_nginx.backs[0])
     assert len(asyncio.run(eight_readers())) == 8
 
 
-@pytest.mark.skipif(NGINX is None, reason="nginx is not installed (apt-get install nginx-light)")
-def test_a_reader_keeps_one_process(two_behind_nginx: tuple[str, list[Running]]):
-    url, _ = two_behind_nginx
+@needs_nginx
+def test_a_reader_keeps_one_process(two_behind_nginx: Front):
     jar = CookieJar()
     opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(jar))
     for _ in range(3):
-        with opener.open(url + LESSON) as page:
+        with opener.open(two_behind_nginx.url + LESSON) as page:
             assert page.status == 200
     assert [cookie.name for cookie in jar].count("kvreader") == 1
+
+
+@needs_nginx
+def test_readers_of_a_killed_process_find_their_sentence_at_the_other(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    shorten(monkeypatch)
+    found = asyncio.run(load.measure(readers=8, minutes=0.3, waves=1, nginx=True, kill=True))
+    assert list(load.faults(found)) == [], found["first_errors"]
+    assert 0 < found["wires_lost"] == found["recovered"]

@@ -1,8 +1,10 @@
 """Hostile input by the thousand: sentences, forms, addresses, and patches no page would send.
 
 ``python -m tests.tools.fuzz --n 10000`` starts a server, sends what it made from a seed, and
-counts what must be zero: tracebacks, refusals that are not sentences, wires the server broke,
-and changes another reader could see. It also prints how memory moved.
+counts what must be zero: tracebacks, refusals that are not sentences, changes another reader
+could see, and wires lost other than for a message over the size limit. Every wire lost is told
+with the input that did it. Memory is told after each quarter: it is flat once the stores that
+keep runs are full.
 """
 
 import argparse
@@ -12,6 +14,8 @@ import random
 import sys
 import tempfile
 from collections import Counter
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -19,6 +23,7 @@ from urllib.parse import quote
 import psutil
 from tornado.httpclient import AsyncHTTPClient, HTTPError
 
+from app.server import MAX_MESSAGE_BYTES
 from tests.tools.server import serving
 from tests.tools.wire import Wire, WireError
 
@@ -83,78 +88,129 @@ def patch(chance: random.Random, model: str) -> dict[str, Any]:
     }
 
 
-async def attack(url: str, n: int, seed: int, counts: Counter[str]) -> None:
-    """One hostile reader: sentences, forms, junk questions, patches; reconnects when cut off."""
+MOVES = ("run", "run", "extras", "size", "junk", "patch")
+TOO_BIG = 1009  # the code of RFC 6455 for a message over the limit
+BIG = "x" * (MAX_MESSAGE_BYTES + 1)
+REPLY_WITHIN_S = 120
+
+
+@dataclass
+class Found:
+    """What all attackers saw: how often each thing happened, and every wire lost with its cause."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    lost: list[dict[str, Any]] = field(default_factory=list)
+    refused: list[dict[str, str]] = field(default_factory=list)
+
+    @property
+    def inputs(self) -> int:
+        return sum(self.counts[name] for name in {*MOVES, "oversize", "addresses"})
+
+
+async def attack(url: str, n: int, seed: int, found: Found) -> None:
+    """One hostile reader: sentences, forms, junk questions, patches; reconnects when cut off.
+
+    A message over the server's limit must be answered by closing the wire with the code for
+    that. A wire lost in any other way is a fault, and is told with the input that did it.
+    """
     chance = random.Random(seed)  # noqa: S311 -- reproducible, not secret
     wire = await Wire.open(url)
-    for _ in range(n):
-        move = chance.choice(("run", "run", "extras", "size", "junk", "patch"))
-        counts[move] += 1
+    for number in range(n):
+        move = "oversize" if chance.random() < 0.002 else chance.choice(MOVES)
+        made = input_for(move, chance, wire.model)
+        found.counts[move] += 1
         try:
-            wire = await one_move(wire, url, move, chance, counts)
-        except (WireError, TimeoutError):
-            counts["wires lost"] += 1
+            await send(wire, move, made, found.counts)
+        except (WireError, TimeoutError) as error:
+            code, reason = wire.closed
+            if move == "oversize" and code in {TOO_BIG, None}:  # or cut off while still sending
+                found.counts["closed for size, as stated"] += 1
+            else:
+                told = {"seed": seed, "number": number, "move": move, "input": repr(made)[:2000]}
+                found.lost.append({**told, "error": repr(error), "code": code, "reason": reason})
+            await wire.close()
             wire = await Wire.open(url)
+        if chance.random() < 0.05:
+            await address(url, chance, found)
     await wire.close()
 
 
-async def one_move(
-    wire: Wire, url: str, move: str, chance: random.Random, counts: Counter[str]
-) -> Wire:
+def input_for(move: str, chance: random.Random, model: str) -> Any:
     if move == "patch":
-        await wire.send("PATCH-DOC", {"events": [patch(chance, wire.model)]})
+        return patch(chance, model)
+    if move == "junk":
+        return junk(chance)
+    if move == "oversize":
+        return BIG
+    return form(chance) if move == "size" else sentence(chance)
+
+
+async def send(wire: Wire, move: str, made: Any, counts: Counter[str]) -> None:
+    if move == "patch":
+        await wire.send("PATCH-DOC", {"events": [made]})
     elif move == "junk":
-        await wire.patch("ask", junk(chance))
+        await wire.patch("ask", made)
+    elif move == "oversize":
+        await wire.patch("ask", made)
+        await asyncio.wait_for(wire.until("nothing"), REPLY_WITHIN_S)
     else:
-        text = form(chance) if move == "size" else sentence(chance)
-        reply, _ = await asyncio.wait_for(wire.ask(text, move), 60)
+        reply, _ = await asyncio.wait_for(wire.ask(made, move), REPLY_WITHIN_S)
         if move not in reply and not str(reply.get("message", "")).strip():
             counts["answers without a word"] += 1
-    if chance.random() < 0.05:
-        await address(url, chance, counts)
-    return wire
 
 
-async def address(url: str, chance: random.Random, counts: Counter[str]) -> None:
+async def address(url: str, chance: random.Random, found: Found) -> None:
     path = chance.choice(("/", "/calculator", "/lesson/the-cache-step-by-step", "/gallery", "/no"))
     query = quote(sentence(chance)[:300])
-    counts["addresses"] += 1
+    found.counts["addresses"] += 1
+    asked = f"{url}{path}?s={query}&layer={query}"
     try:
-        await AsyncHTTPClient(max_clients=100).fetch(f"{url}{path}?s={query}&layer={query}")
+        await AsyncHTTPClient(max_clients=100).fetch(asked, request_timeout=REPLY_WITHIN_S)
     except HTTPError as error:
         if error.code >= 500:
-            counts["server errors"] += 1
+            found.refused.append({"address": asked, "error": str(error)})
 
 
 async def run(n: int, attackers: int, seed: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder, serving(Path(folder) / "log") as server:
-        counts: Counter[str] = Counter()
-        process = psutil.Process(server.process.pid)
+        found = Found()
+        memory = partial(resident_mb, psutil.Process(server.process.pid))
         quiet = await Wire.open(server.url)
         before, _ = await quiet.ask(QUIET_READER)
-        await attack(server.url, min(n, 300), seed, counts)  # fills the caches runs are kept in
-        rest = process.memory_info().rss
-        each = n // attackers
-        await asyncio.gather(
-            *(attack(server.url, each, seed + i + 1, counts) for i in range(attackers))
-        )
+        at_rest = memory()
+        quarters = []
+        for quarter in range(4):
+            seeds = (seed + 1 + quarter * attackers + i for i in range(attackers))
+            each = max(1, n // attackers // 4)
+            await asyncio.gather(*(attack(server.url, each, one, found) for one in seeds))
+            quarters.append(memory())
         after, _ = await quiet.ask(QUIET_READER)
         await quiet.close()
         log = server.log.read_text()
         return {
-            "inputs": sum(
-                counts[k] for k in ("run", "extras", "size", "junk", "patch", "addresses")
-            ),
-            **counts,
+            "inputs": found.inputs,
+            **found.counts,
+            "wires lost": len(found.lost),
+            "lost": found.lost,
+            "server errors": len(found.refused),
+            "refused": found.refused,
             "tracebacks": log.count("Traceback"),
+            "runs that failed": log.count("run failed"),
             "reader_text_in_log": sum(word in log for word in ("pwned", "onerror", "black cat")),
             "other_reader_changed": before["run"] != after["run"],
-            "memory_growth_mb": round((process.memory_info().rss - rest) / 1e6, 1),
+            "memory_mb_at_rest": at_rest,
+            "memory_mb_after_each_quarter": quarters,
         }
 
 
+def resident_mb(process: psutil.Process) -> float:
+    return round(process.memory_info().rss / 1e6, 1)
+
+
 MUST_BE_ZERO = (
+    "wires lost",
     "tracebacks",
+    "runs that failed",
     "reader_text_in_log",
     "other_reader_changed",
     "answers without a word",

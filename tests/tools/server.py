@@ -1,6 +1,8 @@
-"""Start a kvscroll server for a measurement or a test, and stop it again."""
+"""Start a kvscroll server for a measurement or a test, alone or two behind nginx; stop it again."""
 
 import os
+import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -13,6 +15,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_S = 120
+NGINX = shutil.which("nginx")
+PORTS_OF_THE_SHIPPED_FILE = (5100, 5101, 5102)  # the front, and the two behind it
 
 
 @dataclass(frozen=True)
@@ -79,3 +83,45 @@ def serving(log: Path, *options: str) -> Iterator[Running]:
         yield running
     finally:
         stop(running)
+
+
+@dataclass(frozen=True)
+class Front:
+    """An address, and the processes that answer there."""
+
+    url: str
+    backs: tuple[Running, ...]
+
+
+@contextmanager
+def behind_nginx(folder: Path) -> Iterator[Front]:
+    """Two processes behind the nginx configuration that ships, each port one that is free."""
+    ports = [free_port() for _ in PORTS_OF_THE_SHIPPED_FILE]
+    url = f"http://localhost:{ports[0]}"
+    allowed = ("--allow-origin", f"localhost:{ports[0]}")
+    backs = tuple(
+        start(folder / f"log{port}", *allowed, port=port, KVSCROLL_SECRET="the same for both")  # noqa: S106
+        for port in ports[1:]
+    )
+    proxy = _nginx(folder, ports)
+    try:
+        deadline = time.monotonic() + PATIENCE_S
+        while not healthy(url) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        yield Front(url, backs)
+    finally:
+        proxy.terminate()
+        proxy.wait(timeout=10)
+        for back in backs:
+            stop(back)
+
+
+def _nginx(folder: Path, ports: list[int]) -> subprocess.Popen[bytes]:
+    if NGINX is None:
+        raise RuntimeError("nginx is not installed: apt-get install nginx-light")
+    config = (ROOT / "deploy" / "nginx.conf").read_text()
+    for old, new in zip(PORTS_OF_THE_SHIPPED_FILE, ports, strict=True):
+        config = re.sub(rf"\b{old}\b", str(new), config)
+    (folder / "nginx.conf").write_text(config)
+    (folder / "run").mkdir()
+    return subprocess.Popen([NGINX, "-p", str(folder), "-c", "nginx.conf"])

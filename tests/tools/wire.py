@@ -10,7 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tornado.httpclient import AsyncHTTPClient, HTTPRequest
-from tornado.websocket import WebSocketClientConnection, websocket_connect
+from tornado.websocket import (
+    WebSocketClientConnection,
+    WebSocketClosedError,
+    websocket_connect,
+)
 
 LESSON = "/lesson/the-cache-step-by-step"
 TOKEN = re.compile(r'"token":"([^"]+)"')
@@ -34,21 +38,28 @@ class Wire:
     model: str
     load_s: float
     asked: int = field(default=0)
+    cookie: str = ""
 
     @classmethod
-    async def open(cls, url: str, path: str = LESSON) -> "Wire":
+    async def open(cls, url: str, path: str = LESSON, cookie: str = "") -> "Wire":
+        """Load a page and open its wire, with the cookie that keeps a reader at one process."""
         began = time.perf_counter()
-        page = await AsyncHTTPClient(max_clients=1000).fetch(url + path, request_timeout=60)
+        kept = {"Cookie": cookie} if cookie else {}
+        page = await AsyncHTTPClient(max_clients=1000).fetch(
+            url + path, request_timeout=60, headers=kept
+        )
+        if given := page.headers.get("Set-Cookie"):
+            kept = {"Cookie": given.partition(";")[0]}
         token = TOKEN.search(page.body.decode())
         if token is None:
             raise WireError("the page carries no session token")
         request = HTTPRequest(
-            url.replace("http", "ws", 1) + path.rstrip("/") + "/ws", headers={"Origin": url}
+            url.replace("http", "ws", 1) + path.rstrip("/") + "/ws", headers={"Origin": url, **kept}
         )
         socket = await websocket_connect(
             request, subprotocols=["bokeh", token[1]], max_message_size=MAX_REPLY_BYTES
         )
-        wire = cls(socket, "", 0.0)
+        wire = cls(socket, "", 0.0, cookie=kept.get("Cookie", ""))
         await wire.receive()  # the server's greeting
         await wire.send("PULL-DOC-REQ", {})
         document = await wire.until("PULL-DOC-REPLY")
@@ -59,7 +70,10 @@ class Wire:
 
     async def send(self, kind: str, content: object) -> None:
         for part in ({"msgid": uuid.uuid4().hex, "msgtype": kind}, {}, content):
-            await self.socket.write_message(json.dumps(part))
+            try:
+                await self.socket.write_message(json.dumps(part))
+            except WebSocketClosedError as error:
+                raise WireError("the server closed the wire") from error
 
     async def receive(self) -> tuple[str, Any]:
         header = await self._text()
@@ -87,9 +101,14 @@ class Wire:
         await self.patch("ask", {"type": "map", "entries": entries})
         while True:
             content = await self.until("PATCH-DOC")
-            reply = _reply(content)
-            if reply and reply.get("id") == self.asked:
-                return reply, time.perf_counter() - began
+            for reply in _replies(content):
+                if reply.get("id") == self.asked:
+                    return reply, time.perf_counter() - began
+
+    @property
+    def closed(self) -> tuple[int | None, str | None]:
+        """The code and the reason with which the server closed the wire; None while it is open."""
+        return self.socket.close_code, self.socket.close_reason
 
     async def patch(self, attr: str, new: object) -> None:
         event = {"kind": "ModelChanged", "model": {"id": self.model}, "attr": attr, "new": new}
@@ -117,11 +136,10 @@ def _asked_model(node: Any) -> str:
     return ""
 
 
-def _reply(content: Any) -> dict[str, Any] | None:
-    for event in content["events"]:
-        if event.get("attr") == "reply":
-            return _plain(event["new"])
-    return None
+def _replies(content: Any) -> list[dict[str, Any]]:
+    """Every reply in a message: a busy server puts several changes into one."""
+    events = [event for event in content["events"] if event.get("attr") == "reply"]
+    return [_plain(event["new"]) for event in events]
 
 
 def _plain(node: Any) -> Any:
