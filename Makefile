@@ -5,7 +5,7 @@ PIP_ARGS ?=
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: setup serve test check fix bench browser
+.PHONY: setup serve test check fix bench browser lighthouse
 
 setup: $(STAMP)  ## make an environment and install the pinned versions
 
@@ -41,3 +41,6 @@ fix: setup  ## let the tools repair what they can
 
 bench: setup browser  ## benchmarks, measured side by side: a table and JSON
 	$(BIN)/python -m app bench --page
+
+lighthouse: setup browser  ## accessibility and best practices of the main pages (npm brings a pinned Lighthouse)
+	$(BIN)/python -m tests.tools.lighthouse
