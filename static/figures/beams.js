@@ -14,12 +14,13 @@ kv.figure("beams", (() => {
   }
   const adds = (ctx, t, { origin, gain, total }) => {
     const { kit } = ctx
-    return t ? `log-probability ${kit.fix(beams(ctx, t - 1)[origin].total, 4)} + ${kit.fix(gain, 4)} = ${kit.fix(total, 4)}` : `log-probability ${kit.fix(total, 4)}`
+    return t ? `log-probability ${kit.fix(beams(ctx, t - 1)[origin].total, 4)} − ${kit.fix(-gain, 4)} = ${kit.fix(total, 4)}` : `log-probability ${kit.fix(total, 4)}`
   }
   const scored = ({ p, kit }, one, n) => (p.penalty ? `${kit.fix(one.total, 4)} / ${kit.plural(n, "word")} = ${kit.fix(one.scores[1], 4)}` : `log-probability ${kit.fix(one.total, 4)}`)
   const trellis = (ctx) => {
-    const { w, p, kit } = ctx
-    const small = w < 430
+    const { p, kit } = ctx
+    const small = ctx.w < 430
+    const w = ctx.w - 2 // the frame of what is new is drawn half outside
     const [h, gapY, gapX] = small ? [20, 6, 12] : [24, 9, 18]
     const left = 16
     const shown = Math.min(p.step + 1, Math.max(1, Math.floor((w - left + gapX) / ((small ? 52 : 62) + gapX))))
@@ -80,7 +81,7 @@ kv.figure("beams", (() => {
   const row = (ctx, i, one, text, { x, y, said, h }) => {
     const { kit, p } = ctx
     let from = 0
-    while (from < text.length - 1 && 6.6 * text.slice(from).join(" ").length > said - 26) from++
+    while (from < text.length - 1 && 7 * text.slice(from).join(" ").length > said - 26) from++
     return [
       ...(said ? [kit.label(`x${i}`, x, y + h / 2 + 4, (from ? "… " : "") + text.slice(from).join(" "), { max: said - 8 })] : []),
       kit.cell(`v${i}`, x + said, y, 52, h, kit.fix(one.scores[p.penalty], 3), "number", "plain", { value: one.scores[p.penalty], tip: [text.join(" "), scored(ctx, one, text.length), `probability ${kit.percent(one.probability, 2)}`] }),
@@ -120,9 +121,10 @@ kv.figure("beams", (() => {
   }
   const status = (ctx) => {
     const { kit, p } = ctx
-    const at = `Step ${p.step + 1} of ${steps(ctx).length}. ${changes(ctx)}`
+    const where = `Step ${p.step + 1} of ${steps(ctx).length}.`
+    if (p.width === 1 && !last(ctx)) return `${where} One beam keeps its cache: nothing moves.`
+    const at = `${where} ${changes(ctx)}`
     if (last(ctx)) return `${at}. Best of ${ranked(ctx).length} found: “${ranked(ctx)[0].words.join(" ")}”, ${told(ctx).greedy[p.penalty] ? "the words of greedy decoding" : "not the words of greedy decoding"}.`
-    if (p.width === 1) return `${at}. One beam keeps its cache: nothing moves.`
     const { gathered, copied, copied_rows: rows } = steps(ctx)[p.step].move
     const n = copied.filter(Boolean).length
     return `${at}. Copying whole caches into the new order moves ${kit.plural(gathered, "row")}; exchanging block tables moves ${n ? `${rows}, in ${kit.plural(n, "block")} that had to be copied` : "none"}.`

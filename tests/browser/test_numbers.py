@@ -11,6 +11,7 @@ import pytest
 
 from app.lessons import load_lessons
 from app.runs import DEFAULT_SENTENCE
+from figures.beams import searched
 from figures.recording import live
 from model.toy.compare import compare
 from model.toy.comparisons import Comparisons
@@ -184,6 +185,35 @@ def test_every_number_drawn_is_the_trace_s_number(width: int, read: Callable[...
                 for cell in list(seen["cells"].values())[::5]:
                     arithmetic_holds(cell["tip"])
     assert compared > 10_000
+
+
+@pytest.mark.parametrize("text", [DEFAULT_SENTENCE, "x"])
+def test_beams_drawn_are_those_of_the_search(text: str, read: Callable[..., Any]):
+    one = read(reduced_motion="reduce")
+    page = one.open(next(lesson.path for lesson in load_lessons() if "beams" in lesson.figures))
+    if text != DEFAULT_SENTENCE:
+        one.say(text)
+    one.complete()
+    for width, told in searched(record(text))["searched"].items():
+        steps = told["steps"]
+        wanted = [{"width": int(width), "step": t, "penalty": 1} for t in range(len(steps))]
+        for step, seen in zip(steps, page.evaluate("probe.sweep", ["beams", wanted]), strict=True):
+            cells, t = seen["cells"], seen["params"]["step"]
+            for i, beam in enumerate(step["beams"]):
+                assert "now" in cells[f"b{t}.{i}"]["state"]
+                assert f"Step {t + 1}, beam {i + 1}: “{beam['word']}”" in cells[f"b{t}.{i}"]["tip"]
+            move = step["move"]
+            shown = step["beams"] if move else told["ranked"]["1"][: int(width)]
+            for i, scored in enumerate(shown):
+                text_shown = cells[f"v{i}"]["text"]
+                assert text_shown == as_shown(scored["scores"]["1"], text_shown)
+            blocks = {key: cell["text"] for key, cell in cells.items() if key.startswith("c")}
+            tables = move["blocks"] if move else []
+            assert blocks == {
+                f"c{i}.{j}": f"{b}" for i, row in enumerate(tables) for j, b in enumerate(row)
+            }
+            if move and width != "1":
+                assert f"moves {move['gathered']} row" in seen["said"]
 
 
 def test_bars_are_as_long_as_their_numbers(read: Callable[..., Any]):
