@@ -1,5 +1,6 @@
 """Every bug of the lab is caught by the test it names, and does what the lab says it does."""
 
+import html
 import importlib
 import json
 import re
@@ -12,7 +13,9 @@ import pytest
 import torch
 
 from app.__main__ import main
+from app.pages import build
 from app.source import source_of
+from figures.bug_trace import outcomes
 from model.attention.attend import attend, share_heads
 from model.attention.heads import Attention, Parts
 from model.bugs import bench_toy, drafts, heads, masks, positions, rotary, slots, windows
@@ -322,3 +325,75 @@ def test_every_test_that_is_named_is_collected():
     for bug in BUGS.values():
         path, _, test = bug.caught_by.partition("::")
         assert f"def {test}(" in (ROOT / path).read_text(encoding="utf-8")
+
+
+# the page
+
+
+MUST_BE_THERE = {
+    "top-left-mask",
+    "empty-slots",
+    "position-zero",
+    "off-by-one-hole",
+    "rope-twice",
+    "stale-prefix",
+    "shared-prefix-mutated",
+    "gqa-tiled",
+    "ring-read-start",
+    "window-plus-one",
+    "rejected-drafts-left",
+    "draft-row-missing",
+    "key-axis",
+    "no-copy-on-write",
+    "hash-without-parent",
+    "full-prefix-hit",
+    "cross-store-cut",
+    "beam-reorder",
+    "left-padding",
+    "rounding-or-bug",
+}
+
+
+def test_the_bugs_that_people_meet_most_are_all_there():
+    assert set(MUST_BE_THERE) <= set(BUGS)
+    assert len(MUST_BE_THERE) >= 20
+
+
+@pytest.fixture(scope="module")
+def entries() -> dict[str, str]:
+    """The text of the lab's page, by bug, as it is read."""
+    sections = re.split(r'<section class="step bug" id="', build("/break-it").body)[1:]
+    return {
+        one.partition('"')[0]: " ".join(html.unescape(re.sub(r"<[^>]+>", " ", one)).split())
+        for one in sections
+    }
+
+
+@every_bug
+def test_an_entry_tells_all_there_is_to_tell(name: str, entries: dict[str, str]):
+    bug, outcome, entry = BUGS[name], run_bug(name), entries[name]
+    told = [bug.title, bug.story, bug.source, bug.fix, bug.caught_by, bug.seam]
+    for words in told:
+        assert " ".join(words.split()) in entry, words
+    assert "Switch it off" in entry
+    assert "Switch it on" in entry
+    for reference in (bug.right_shown, bug.twin):
+        first_line = source_of(reference)["code"].strip().splitlines()[0]
+        assert " ".join(first_line.split()) in entry
+    if outcome.written_right:
+        assert outcome.written_right in entry
+        assert str(outcome.written_wrong) in entry
+    for reading in outcome.readings:
+        assert reading.name in entry
+    shown_in_words = outcome.first_bad_step is not None and outcome.n_wrong
+    assert shown_in_words or outcome.readings or outcome.largest, "nothing shows it"
+
+
+@every_bug
+def test_the_figure_is_given_what_the_run_found(name: str):
+    outcome = run_bug(name)
+    shown = outcomes()[list(BUGS).index(name)]
+    assert shown["first_bad_step"] == outcome.first_bad_step
+    assert shown["largest"] == outcome.largest
+    assert shown["without"] == outcome.without
+    assert [step["wrong"] for step in shown["steps"]] == [step.wrong for step in outcome.steps]
