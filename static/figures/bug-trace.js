@@ -8,6 +8,7 @@ kv.figure("bug-trace", (() => {
   const share = (x) => Math.max(0, Math.min(1, ((x === 0 ? LOW : Math.log10(x)) - LOW) / (HIGH - LOW)))
   const size = (x, kit) => (x >= 0.01 ? x.toPrecision(2) : kit.tiny(x))
   const shown = (x, kit) => (x === null ? "nothing" : size(x, kit))
+  const brief = (word, w) => (w < 340 ? word.replace(/^token /, "#") : word)
   const name = (i) => (i === 0 ? "prompt" : `step ${i}`)
 
   const tip = (ctx, step, i) => {
@@ -36,9 +37,9 @@ kv.figure("bug-trace", (() => {
       const wrong = bad(step, p.on)
       if (i === first) marks.push(kit.bar("first", at[2] - 10, y, 3, h - 3, "bad", { state: "now" }))
       marks.push(
-        kit.label(`f${i}`, at[0], middle, step.fed, { cls: i === first ? "strong" : "quiet", max: at[1] - 8 }),
-        kit.label(`r${i}`, at[1], middle, step.right, { max: at[2] - at[1] - 16 }),
-        kit.label(`s${i}`, at[2], middle, said(step, p.on) ?? "nothing", { cls: said(step, p.on) === step.right ? "" : "bad", max: at[3] - at[2] - 8 }),
+        kit.label(`f${i}`, at[0], middle, brief(step.fed, w), { cls: i === first ? "strong" : "quiet", max: at[1] - 8 }),
+        kit.label(`r${i}`, at[1], middle, brief(step.right, w), { max: at[2] - at[1] - 16 }),
+        kit.label(`s${i}`, at[2], middle, brief(said(step, p.on) ?? "nothing", w), { cls: said(step, p.on) === step.right ? "" : "bad", max: at[3] - at[2] - 8 }),
         kit.bar(`b${i}`, at[4], y + h / 2 - 3, room * (x === null ? 1 : Math.max(0.01, share(x))), 6, wrong ? "bad" : "number", { state: wrong ? "now" : "" }),
         kit.cell(`d${i}`, at[3], y, at[4] - at[3] - 6, h - 2, shown(x, kit), wrong ? "bad" : "number", "plain", { tip: () => tip(ctx, step, i), size: 12 }))
     })

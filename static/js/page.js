@@ -47,9 +47,10 @@
       if (!kv.run) return
       const { figure, params } = place()
       const here = { ...params, ...page.shared }
-      stage.run = kv.run
+      stage.show(figure, here, kv.run) // first as it stands here: the ends of its sliders depend on that
       const asked = address.askedOf(stage, figure)
-      stage.show(figure, { ...here, ...asked.params }, kv.run, Object.keys(asked.params))
+      const names = Object.keys(asked.params)
+      if (names.length) stage.show(figure, { ...here, ...asked.params }, kv.run, names)
       return asked.here ? address.corrections(stage, asked) : null
     }
     page.stages.push(stage)
