@@ -52,7 +52,7 @@ window.probe = {
     const chart = canvas.querySelector(".chart > *")?.getBoundingClientRect()
     if (chart && chart.bottom > bottom + 2) told.push("the chart is taller than its place")
     const below = document.querySelector(".scrolly .stage-controls").getBoundingClientRect()
-    if (box.bottom > below.top + 2) told.push("the canvas lies over the controls")
+    if (box.bottom > below.top + 2 && box.right > below.left + 2) told.push("the canvas lies over the controls")
     if (document.documentElement.scrollWidth > innerWidth + 1) told.push("the page is wider than the window")
     return told
   },
