@@ -4,12 +4,13 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from bokeh.embed import file_html
+from bokeh.embed import components
 from bokeh.models import ColumnDataSource, DataRange1d, FactorRange, HoverTool
 from bokeh.palettes import Colorblind8
 from bokeh.plotting import figure
-from bokeh.resources import INLINE
 
+from app import prose
+from app.paths import BOKEH_SCRIPT
 from model.errors import BadInput
 
 DASHES = {1: "solid", 4: "dashed", 16: "dotted"}
@@ -28,7 +29,13 @@ def write(answer: dict[str, Any], path: str) -> None:
     if not answer["rows"]:
         raise BadInput("nothing fitted into memory, so there are 0 rows to draw: sweep to less")
     drawn = lines(answer) if "context" in answer["rows"][0] else bars(answer)
-    page = file_html(drawn, INLINE, title=f"{answer['model']}, {answer['date']}")
+    script, chart = components(drawn)
+    page = prose.TEMPLATES.get_template("bench_plot.html").render(
+        title=f"{answer['model']}, {answer['date']}",
+        bokeh=BOKEH_SCRIPT.read_text(encoding="utf-8"),
+        script=script,
+        chart=chart,
+    )
     Path(path).write_text(page, encoding="utf-8")
 
 

@@ -9,13 +9,10 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-import bokeh
-
 from app import prose
 from app.pages import Page, build, pages
-from app.paths import STATIC
+from app.paths import BOKEH_SCRIPT, STATIC
 
-BOKEH_SCRIPT = Path(bokeh.__file__).parent / "server" / "static" / "js" / "bokeh.min.js"
 SHIPPED = ("css", "figures", "fonts", "images", "js")
 SENTENCE_FORM = re.compile(r'<form class="sentence".*?</form>', re.DOTALL)
 INNER = re.compile(r'(?P<what>href|src|action)="(?P<path>/[^"#?]*)(?P<rest>[^"]*)"')
