@@ -14,7 +14,6 @@ import argparse
 import asyncio
 import json
 import random
-import statistics
 import sys
 import tempfile
 import time
@@ -24,9 +23,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import psutil
 from tornado.httpclient import AsyncHTTPClient
 
+from tests.tools.meter import SESSIONS_END_S, Meter, Spent, calibrate, cost
 from tests.tools.server import Front, behind_nginx, serving
 from tests.tools.wire import Wire, WireError
 
@@ -41,8 +40,6 @@ BETWEEN_BURSTS_S = (15.0, 30.0)
 KEY_PAUSE_S = 0.2
 PAUSE_S = 0.3  # after which the page asks for the comparisons
 KNOCK_S = 2.0  # how often a page without a server looks whether it is back
-SESSIONS_END_S = 35  # a session nobody uses is dropped by then
-CALIBRATION, SILENCE_S = 20, 15  # readers, and seconds they are silent
 MOST_GROWTH, MOST_LOAD_S = 0.10, 1.0
 
 
@@ -149,49 +146,6 @@ async def wave(url: str, readers: int, minutes: float, seed: int, *, patient: bo
     return seen
 
 
-@dataclass
-class Meter:
-    """Memory of the serving processes that are alive; processor time of all, ended ones too."""
-
-    front: Front
-    spent: dict[int, float] = field(default_factory=dict)
-
-    def _alive(self) -> Iterator[psutil.Process]:
-        for back in self.front.backs:
-            if back.process.poll() is None:
-                yield psutil.Process(back.process.pid)
-
-    def mb(self) -> float:
-        return sum(process.memory_info().rss for process in self._alive()) / 1e6
-
-    def cpu_s(self) -> float:
-        self.spent |= {one.pid: sum(one.cpu_times()[:2]) for one in self._alive()}
-        return sum(self.spent.values())
-
-    async def most_mb(self, during: asyncio.Task[Any]) -> float:
-        most = self.mb()
-        while not during.done():
-            await asyncio.wait([during], timeout=1)
-            most = max(most, self.mb())
-            self.cpu_s()
-        return most
-
-
-async def calibrate(front: Front, meter: Meter) -> tuple[float, float]:
-    """Processor milliseconds of one reader's coming and going, and of a minute's silence."""
-    start = meter.cpu_s()
-    wires = [await Wire.open(front.url) for _ in range(CALIBRATION)]
-    connected = meter.cpu_s()
-    await asyncio.sleep(SILENCE_S)
-    silent = meter.cpu_s()
-    for wire in wires:
-        await wire.close()
-    await asyncio.sleep(SESSIONS_END_S)
-    quiet = (silent - connected) / SILENCE_S
-    coming = connected - start + meter.cpu_s() - silent - quiet * SESSIONS_END_S
-    return 1e3 * coming / CALIBRATION, 1e3 * quiet * 60 / CALIBRATION
-
-
 @contextmanager
 def house(folder: Path, *, nginx: bool) -> Iterator[Front]:
     if nginx:
@@ -230,13 +184,11 @@ async def measure(
         return report(seen, logs) | cost(readers, spent, full, after, len(seen.answers))
 
 
-def ms(seconds: float) -> float:
-    return round(1e3 * seconds, 1)
-
-
-def percentile(values: list[float], share: float) -> float:
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else float("nan")
+def percentile_ms(seconds: list[float], share: float) -> float | None:
+    """Return the value below which this share of them lies, None where nothing was measured."""
+    if not seconds:
+        return None
+    return round(1e3 * sorted(seconds)[min(len(seconds) - 1, int(share * len(seconds)))], 1)
 
 
 def report(seen: Seen, logs: str) -> dict[str, Any]:
@@ -246,41 +198,14 @@ def report(seen: Seen, logs: str) -> dict[str, Any]:
         "errors": len(seen.errors),
         "first_errors": seen.errors[:3],
         "tracebacks_in_log": logs.count("Traceback"),
-        "load_p50_ms": ms(statistics.median(seen.loads or [float("nan")])),
-        "load_p95_ms": ms(percentile(seen.loads, 0.95)),
+        "load_p50_ms": percentile_ms(seen.loads, 0.5),
+        "load_p95_ms": percentile_ms(seen.loads, 0.95),
         "answers": len(seen.answers),
-        "typing_p50_ms": ms(statistics.median(seen.answers or [float("nan")])),
-        "typing_p95_ms": ms(percentile(seen.answers, 0.95)),
+        "typing_p50_ms": percentile_ms(seen.answers, 0.5),
+        "typing_p95_ms": percentile_ms(seen.answers, 0.95),
         "wires_lost": seen.lost,
         "recovered": len(seen.recoveries),
-        "recovery_p95_ms": ms(percentile(seen.recoveries, 0.95)),
-    }
-
-
-@dataclass(frozen=True)
-class Spent:
-    """Processor time of a reader who asks nothing, and of all; memory before they came."""
-
-    silent_ms: float
-    all_ms: float
-    rest_mb: float
-
-
-def cost(
-    readers: int, spent: Spent, full: list[float], after: list[float], answers: int
-) -> dict[str, Any]:
-    """What they cost: memory above rest with all readers there, and processor time by cause."""
-    n_readers = readers * len(full)
-    of_answers = spent.all_ms - spent.silent_ms * n_readers
-    return {
-        "rest_mb": round(spent.rest_mb, 1),
-        "full_house_mb": [round(one, 1) for one in full],
-        "after_wave_mb": [round(one, 1) for one in after],
-        "mb_per_reader": round((full[0] - spent.rest_mb) / readers, 3),
-        "second_wave_growth": round(after[-1] / after[0] - 1, 4),
-        "cpu_ms_per_reader_without_answers": round(spent.silent_ms, 1),
-        "cpu_ms_per_answer": round(of_answers / max(1, answers), 1),
-        "cpu_ms_per_reader": round(spent.all_ms / n_readers, 1),
+        "recovery_p95_ms": percentile_ms(seen.recoveries, 0.95),
     }
 
 
@@ -309,7 +234,7 @@ def main() -> int:
     found = asyncio.run(told)
     lines = [json.dumps(found)] if args.json else [f"{k:34} {v}" for k, v in found.items()]
     sys.stdout.writelines(f"{line}\n" for line in lines)
-    if found["load_p95_ms"] > 1e3 * MOST_LOAD_S:
+    if (found["load_p95_ms"] or 0) > 1e3 * MOST_LOAD_S:
         sys.stderr.write(f"loading took {found['load_p95_ms']} ms at p95, more than a second\n")
     missed = list(faults(found))
     sys.stderr.writelines(f"{line}\n" for line in missed)
