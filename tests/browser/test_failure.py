@@ -1,11 +1,14 @@
 """When the server goes away the reader keeps the text and the figures, and gets the rest back."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from app.lessons import load_lessons
+from tests.tools.server import NGINX, Front, Running, behind_nginx
 
 pytestmark = pytest.mark.browser
 
@@ -63,6 +66,51 @@ def test_a_lost_server_is_said_survived_and_recovered_from(mortal: Any, read: Ca
     ]
     for problem in expected:  # the browser itself reports every knock at a closed door
         one.problems.remove(problem)
+
+
+@pytest.fixture
+def two_behind_nginx(tmp_path: Path) -> Iterator[Front]:
+    with behind_nginx(tmp_path) as front:
+        yield front
+
+
+def wires(back: Running) -> int:
+    connections = psutil.Process(back.process.pid).net_connections("tcp")
+    return sum(one.status == psutil.CONN_ESTABLISHED for one in connections)
+
+
+NOTE_THE_BANNER = """() => new MutationObserver(() => {
+  if (!document.querySelector('.banner').hidden) sessionStorage.setItem('banner', 'seen')
+}).observe(document.querySelector('.banner'), { attributes: true })"""
+
+
+@pytest.mark.skipif(NGINX is None, reason="nginx is not installed (apt-get install nginx-light)")
+def test_when_one_of_two_processes_ends_its_pages_go_on_at_the_other(
+    two_behind_nginx: Front, read: Callable[..., Any]
+):
+    texts = ["I love you", "My dog is very happy!", "The cat sleeps", "We like the red apple"]
+    readers = []
+    for text in texts:
+        one = read(base=two_behind_nginx.url)
+        one.open(LESSON.path)
+        one.say(text)
+        one.to_step(3)
+        one.until("id => location.hash === '#' + id && location.search", LESSON.steps[3].id)
+        one.page.evaluate(NOTE_THE_BANNER)
+        readers.append(one)
+
+    max(two_behind_nginx.backs, key=wires).process.kill()
+    readers[0].page.wait_for_timeout(1000 * BANNER_WITHIN_S)
+    for one, text in zip(readers, texts, strict=True):
+        one.until("() => window.kv?.connected && !kv.offline", seconds=60)
+        one.until("t => kv.run?.text === t", text)
+        one.until("() => kv.page.steps.active === 3")
+        assert one.page.locator(".banner").is_hidden()
+        one.say(f"{text} now")
+    told = [one.page.evaluate("sessionStorage.getItem('banner')") for one in readers]
+    assert "seen" in told, "those whose process ended are told"
+    for one in readers:  # the browser itself reports a wire that breaks
+        one.problems[:] = [p for p in one.problems if "WebSocket" not in p and "of 502" not in p]
 
 
 def test_a_reader_who_leaves_costs_the_others_nothing(read: Callable[..., Any]):
