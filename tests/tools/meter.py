@@ -11,6 +11,8 @@ import psutil
 from tests.tools.server import Front
 from tests.tools.wire import Wire
 
+BUSY = 0.03  # share of a core above which a server nobody visits is still building its pages
+MOST_SILENCES = 6
 SESSIONS_END_S = 35  # a session nobody uses is dropped by then
 CALIBRATION, SILENCE_S = 20, 15  # readers, and seconds they are silent
 
@@ -43,14 +45,23 @@ class Meter:
         return most
 
 
+async def calm(meter: Meter) -> tuple[float, float]:
+    """Processor seconds at both ends of a silence in which nothing is being built any more."""
+    before = after = meter.cpu_s()
+    for _ in range(MOST_SILENCES):
+        before = meter.cpu_s()
+        await asyncio.sleep(SILENCE_S)
+        if (after := meter.cpu_s()) - before < BUSY * SILENCE_S:
+            break
+    return before, after
+
+
 async def calibrate(front: Front, meter: Meter) -> tuple[float, float]:
     """Processor milliseconds of one reader's coming and going, and of a minute's silence.
 
     What the server spends with nobody there is measured first and is no reader's.
     """
-    before = meter.cpu_s()
-    await asyncio.sleep(SILENCE_S)
-    start = meter.cpu_s()
+    before, start = await calm(meter)
     alone = (start - before) / SILENCE_S
     began = time.monotonic()
     wires = [await Wire.open(front.url) for _ in range(CALIBRATION)]
