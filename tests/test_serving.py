@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools import fuzz, load
+from tests.tools import fuzz, load, meter
 from tests.tools.server import NGINX, Front, Running, behind_nginx, healthy, start, stop
 from tests.tools.wire import LESSON, Wire, WireError
 
@@ -35,8 +35,9 @@ def shorten(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same workload in less time: readers that type more often, sessions looked at sooner."""
     monkeypatch.setattr(load, "BETWEEN_BURSTS_S", (1.0, 3.0))
     monkeypatch.setattr(load, "SESSIONS_END_S", 2)
-    monkeypatch.setattr(load, "CALIBRATION", 4)
-    monkeypatch.setattr(load, "SILENCE_S", 1)
+    monkeypatch.setattr(meter, "SESSIONS_END_S", 2)
+    monkeypatch.setattr(meter, "CALIBRATION", 4)
+    monkeypatch.setattr(meter, "SILENCE_S", 1)
 
 
 def test_several_readers_load_and_type_without_an_error(monkeypatch: pytest.MonkeyPatch):
