@@ -97,7 +97,7 @@
       })
     }
     const asked = page.stepNamed(location.hash)
-    if (asked > 0) page.steps.go(asked, false) // before the address is written: a long page scrolls there late
+    if (asked > 0) page.steps.hold(asked) // before the address is written: a long page scrolls there late
     else page.steps.read()
     chartsAhead()
   }

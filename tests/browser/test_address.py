@@ -305,3 +305,25 @@ def test_copy_link_copies_this_very_state(read: Callable[..., Any]):
     assert copied == page.url
     assert "I+love+you" in copied
     assert copied.endswith(f"#{LESSON.steps[2].id}")
+
+
+def test_a_reload_in_the_middle_of_a_step_stays_in_that_step(read: Callable[..., Any]):
+    one = read()
+    page = one.open(LESSON.path)
+    one.say("Ünïcode 🦊 <b>dog</b> the cat does not see 12,5 birds and so on and on and on")
+    for index in (2, 5, 8):
+        one.to_step(index)
+        page.evaluate(
+            "i => { const step = document.querySelectorAll('.step')[i].getBoundingClientRect();"
+            " scrollBy({ top: step.bottom - innerHeight / 2 - 6, behavior: 'instant' }) }",
+            index,
+        )
+        one.until("i => kv.page.steps.active === i", index)
+        one.until("id => location.hash === '#' + id", LESSON.steps[index].id)
+        page.reload()
+        page.wait_for_selector("html[data-live=yes]")
+        one.until("() => kv.run?.text.startsWith('Ünïcode')")
+        page.wait_for_timeout(600)
+        assert page.evaluate("kv.page.steps.active") == index
+        assert page.evaluate("location.hash") == f"#{LESSON.steps[index].id}"
+        page.wait_for_timeout(1600)  # the address no longer holds the page by then
