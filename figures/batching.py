@@ -7,6 +7,7 @@ from bokeh.models import ColumnDataSource, NumeralTickFormatter
 from bokeh.plotting import figure
 
 from figures.base import Figure
+from figures.charts import chart
 from figures.serving_costs import BATCHES, CONTEXTS, MODELS, table
 from model.hardware import CHIPS
 
@@ -46,23 +47,17 @@ class Batching(Figure):
     @classmethod
     def plot(cls) -> figure:
         """Curves called step and short: the chosen context, and the shortest one."""
-        chart = figure(
-            x_axis_type="log",
-            y_axis_type="log",
-            x_axis_label="sequences in the batch",
-            y_axis_label="milliseconds a step",
-            height=380,
-            sizing_mode="stretch_width",
-            tools="hover",
-            tooltips=[("sequences", "@x"), ("ms", "@y{0.00}")],
-            toolbar_location=None,
+        drawn = chart(
+            "sequences in the batch",
+            "milliseconds a step",
+            told=[("sequences", "@x"), ("ms", "@y{0.00}")],
         )
         for name, colour, dash, label in (
             ("step", "#2b7bd0", "solid", "at this context"),
             ("short", "#6f7680", "dashed", f"at {CONTEXTS[0]} tokens"),
         ):
             source = ColumnDataSource({"x": BATCHES, "y": [float(b) for b in BATCHES]}, name=name)
-            chart.line(
+            drawn.line(
                 "x",
                 "y",
                 source=source,
@@ -71,7 +66,7 @@ class Batching(Figure):
                 line_width=3,
                 legend_label=label,
             )
-            chart.scatter("x", "y", source=source, color=colour, size=7)
-        chart.legend.location = "top_left"
-        chart.axis.formatter = NumeralTickFormatter(format="0,0.[00]")
-        return chart
+            drawn.scatter("x", "y", source=source, color=colour, size=7)
+        drawn.legend.location = "top_left"
+        drawn.axis.formatter = NumeralTickFormatter(format="0,0.[00]")
+        return drawn

@@ -10,6 +10,7 @@ from bokeh.models import ColumnDataSource, HoverTool, NumeralTickFormatter, Rang
 from bokeh.plotting import figure
 
 from figures.base import Figure
+from figures.charts import chart
 
 FILE = Path(__file__).resolve().parents[1] / "content" / "measurements" / "smollm2-growth.json"
 MARGIN = 1.4
@@ -58,29 +59,23 @@ class MeasuredGrowth(Figure):
     @classmethod
     def plot(cls) -> figure:
         """The chart; the browser fills the sources, named after the paths."""
-        chart = figure(
+        plane = chart(
+            "tokens in each sequence's cache",
+            "milliseconds a step",
             x_range=around([row["context"] for row in measured()["rows"]]),
             y_range=around([row["decode_ms_per_token"] for row in measured()["rows"]]),
-            x_axis_type="log",
-            y_axis_type="log",
-            x_axis_label="tokens in each sequence's cache",
-            y_axis_label="milliseconds a step",
-            height=360,
-            sizing_mode="stretch_width",
-            tools="",
-            toolbar_location=None,
         )
         drawn = []
         for path, (colour, dash) in STYLES.items():
             source = ColumnDataSource({"x": [], "y": [], "path": []}, name=path)
             style = {"color": colour, "source": source, "legend_label": path}
-            chart.line("x", "y", line_dash=dash, line_width=2, **style)
-            drawn.append(chart.scatter("x", "y", size=8, **style))
+            plane.line("x", "y", line_dash=dash, line_width=2, **style)
+            drawn.append(plane.scatter("x", "y", size=8, **style))
         tips = [("", "@path"), ("tokens", "@x{0,0}"), ("ms", "@y{0.0}")]
-        chart.add_tools(HoverTool(renderers=drawn, tooltips=tips))
-        chart.axis.formatter = NumeralTickFormatter(format="0,0")
-        chart.legend.location = "top_left"
-        return chart
+        plane.add_tools(HoverTool(renderers=drawn, tooltips=tips))
+        plane.axis.formatter = NumeralTickFormatter(format="0,0")
+        plane.legend.location = "top_left"
+        return plane
 
 
 def around(values: list[float]) -> Range1d:

@@ -7,6 +7,7 @@ from bokeh.models import ColumnDataSource, HoverTool, Range1d
 from bokeh.plotting import figure
 
 from figures.base import Figure
+from figures.charts import chart
 from figures.variant_words import NAMES, listed
 
 KINDS = {"sentences of the grammar": "grammar", "with unknown words": "unknown"}
@@ -38,28 +39,25 @@ class QualityCache(Figure):
     @classmethod
     def plot(cls) -> figure:
         """The chart; the browser refills the sources called seeds, medians and picked."""
-        chart = figure(
-            x_axis_label="numbers a word leaves in the cache",
-            y_axis_label="exactly right",
-            y_range=Range1d(start=0, end=1),
+        plane = chart(
+            "numbers a word leaves in the cache",
+            "exactly right",
+            scale="linear",
             x_range=Range1d(start=0, end=36),
-            height=380,
-            sizing_mode="stretch_width",
-            tools="",
-            toolbar_location=None,
+            y_range=Range1d(start=0, end=1),
         )
         dots = {"x": [], "y": [], "label": [], "seed": []}
         seeds, picked = (ColumnDataSource(dict(dots), name=name) for name in ("seeds", "picked"))
         medians = ColumnDataSource({"x": [], "y": []}, name="medians")
-        chart.scatter("x", "y", source=medians, marker="dash", size=26, color="#7a7c83")
-        drawn = chart.scatter(
+        plane.scatter("x", "y", source=medians, marker="dash", size=26, color="#7a7c83")
+        drawn = plane.scatter(
             "x", "y", source=seeds, size=10, fill_alpha=0, line_width=2, color="#0b5fa5"
         )
-        filled = chart.scatter("x", "y", source=picked, size=12, color="#a34700")
+        filled = plane.scatter("x", "y", source=picked, size=12, color="#a34700")
         tips = [("", "@label"), ("seed", "@seed"), ("exactly right", "@y{0.0 %}")]
-        chart.add_tools(HoverTool(renderers=[drawn, filled], tooltips=tips))
-        chart.xaxis.ticker = [0, 8, 16, 24, 32]
-        return chart
+        plane.add_tools(HoverTool(renderers=[drawn, filled], tooltips=tips))
+        plane.xaxis.ticker = [0, 8, 16, 24, 32]
+        return plane
 
 
 def place(one: dict[str, Any], variants: list[dict[str, Any]]) -> float:

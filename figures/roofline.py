@@ -7,6 +7,7 @@ from bokeh.models import ColumnDataSource, LabelSet, NumeralTickFormatter
 from bokeh.plotting import figure
 
 from figures.base import Figure
+from figures.charts import chart
 from figures.serving_costs import BATCHES, CONTEXTS, MODELS, table
 from model.hardware import CHIPS
 
@@ -50,31 +51,19 @@ class Roofline(Figure):
     def plot(cls) -> figure:
         """The roof and two marks; sources are called roof, marks and ridge."""
         chip = table()["chips"]["h100"]
-        chart = figure(
-            x_axis_type="log",
-            y_axis_type="log",
-            x_axis_label="FLOPs per byte",
-            y_axis_label="TFLOP/s",
-            height=380,
-            sizing_mode="stretch_width",
-            tools="hover",
-            tooltips=[("FLOPs per byte", "@x{0,0.0}"), ("TFLOP/s", "@y{0,0.00}")],
-            toolbar_location=None,
+        drawn = chart(
+            "FLOPs per byte",
+            "TFLOP/s",
+            told=[("FLOPs per byte", "@x{0,0.0}"), ("TFLOP/s", "@y{0,0.00}")],
         )
         roof = ColumnDataSource({"x": chip["intensity"], "y": chip["roof"]}, name="roof")
-        ridge = ColumnDataSource({"x": [chip["ridge"]] * 2, "y": [0.1, 989.0]}, name="ridge")
-        marks = ColumnDataSource(
-            {
-                "x": [1.0, 100.0],
-                "y": [1.0, 100.0],
-                "name": ["decode", "prefill"],
-                "colour": ["#c25e10", "#2b7bd0"],
-            },
-            name="marks",
+        ridge = ColumnDataSource(
+            {"x": [chip["ridge"]] * 2, "y": [min(chip["roof"]), max(chip["roof"])]}, name="ridge"
         )
-        chart.line("x", "y", source=roof, line_width=3, color="#6f7680")
-        chart.line("x", "y", source=ridge, line_width=1, line_dash="dotted", color="#6f7680")
-        chart.scatter("x", "y", source=marks, size=13, color="colour")
+        marks = ColumnDataSource({"x": [], "y": [], "name": [], "colour": []}, name="marks")
+        drawn.line("x", "y", source=roof, line_width=3, color="#6f7680")
+        drawn.line("x", "y", source=ridge, line_width=1, line_dash="dotted", color="#6f7680")
+        drawn.scatter("x", "y", source=marks, size=13, color="colour")
         labels = LabelSet(
             x="x",
             y="y",
@@ -85,6 +74,6 @@ class Roofline(Figure):
             text_color="#8a8f98",
             text_font_size="13px",
         )
-        chart.add_layout(labels)
-        chart.axis.formatter = NumeralTickFormatter(format="0,0.[00]")
-        return chart
+        drawn.add_layout(labels)
+        drawn.axis.formatter = NumeralTickFormatter(format="0,0.[00]")
+        return drawn

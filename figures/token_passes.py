@@ -7,6 +7,7 @@ from bokeh.models import ColumnDataSource, NumeralTickFormatter
 from bokeh.plotting import figure
 
 from figures.base import Figure
+from figures.charts import chart
 from model import counts
 
 PROMPTS = (1, 2, 4, 10, 20, 50, 100, 200, 500, 1_000, 2_000)
@@ -51,21 +52,15 @@ class TokenPasses(Figure):
     @classmethod
     def plot(cls) -> figure:
         """The chart; the browser refills the sources called naive, cached and here."""
-        chart = figure(
-            x_axis_type="log",
-            y_axis_type="log",
-            x_axis_label="new tokens",
-            y_axis_label="positions computed",
-            height=380,
-            sizing_mode="stretch_width",
-            tools="hover",
-            tooltips=[("new tokens", "@x{0,0}"), ("positions", "@y{0,0}")],
-            toolbar_location=None,
+        drawn = chart(
+            "new tokens",
+            "positions computed",
+            told=[("new tokens", "@x{0,0}"), ("positions", "@y{0,0}")],
         )
         for name, colour, dash in (("naive", "#b3261e", "dashed"), ("cached", "#0b5fa5", "solid")):
             source = ColumnDataSource({"x": ANSWERS, "y": cls.data()[name][0]}, name=name)
             label = {"naive": "without a cache", "cached": "with a cache"}[name]
-            chart.line(
+            drawn.line(
                 "x",
                 "y",
                 source=source,
@@ -75,7 +70,7 @@ class TokenPasses(Figure):
                 legend_label=label,
             )
         here = ColumnDataSource({"x": ANSWERS[:1], "y": ANSWERS[:1]}, name="here")
-        chart.scatter("x", "y", source=here, size=11, color="#a34700")
-        chart.legend.location = "top_left"
-        chart.axis.formatter = NumeralTickFormatter(format="0,0")
-        return chart
+        drawn.scatter("x", "y", source=here, size=11, color="#a34700")
+        drawn.legend.location = "top_left"
+        drawn.axis.formatter = NumeralTickFormatter(format="0,0")
+        return drawn

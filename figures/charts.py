@@ -1,0 +1,29 @@
+"""What every Bokeh chart has in common: the page decides its width, and nothing can be dragged."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from bokeh.plotting import figure
+
+
+def chart(
+    across: str,
+    up: str,
+    *,
+    scale: Literal["log", "linear"] = "log",
+    told: Sequence[tuple[str, str]] = (),
+    **more: Any,
+) -> figure:
+    """Return an empty chart with its two axes named; ``told`` is what a point says when hovered."""
+    return figure(
+        x_axis_type=scale,
+        y_axis_type=scale,
+        x_axis_label=across,
+        y_axis_label=up,
+        height=380,
+        sizing_mode="stretch_width",
+        tools="hover" if told else "",
+        tooltips=list(told) or None,
+        toolbar_location=None,
+        **more,
+    )
