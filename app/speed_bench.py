@@ -135,7 +135,7 @@ def paths_of(
     until_done: ExitStack,
 ) -> list[Path]:
     """Ours, and every other engine that is installed and can run these weights."""
-    model = build(checkpoint, dtype, device, torch.get_num_threads())
+    model = build(checkpoint, dtype, device)
     paths = our_paths(model, plan)
     try:
         theirs = transformers_model(checkpoint, dtype, device)

@@ -3,8 +3,6 @@
 import argparse
 from typing import Any
 
-import torch
-
 from app.speed_bench import (
     checkpoint_of,
     circumstances,
@@ -38,7 +36,7 @@ def sweep(args: argparse.Namespace) -> dict[str, Any]:
     cells: list[tuple[str, float, dict[str, Any]]] = []
     bandwidth = [measured_bandwidth(device)]
     for name in names:
-        model = build(checkpoint, choose_dtype(name, device), device, torch.get_num_threads())
+        model = build(checkpoint, choose_dtype(name, device), device)
         prompt = prompt_of(checkpoint, Plan(context=max(grid.contexts))).to(device)
         for cell in swept(readers(checkpoint, model), prompt, grid, needs(model)):
             remark(f"{name}: {cell['context']} tokens x {cell['batch']}, {said(cell)}")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from threadpoolctl import ThreadpoolController, threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from model.engine import layers
 from model.engine.layers import (
@@ -13,9 +13,8 @@ from model.engine.layers import (
     Packed,
     Streamed,
     Widened,
-    cores_left_to_blas,
+    cores_to_blas,
     fastest_layout,
-    let_numpy_use,
 )
 from tests.oracles.engine import CPU
 
@@ -56,31 +55,37 @@ def test_without_16_bit_instructions_a_prompt_is_read_in_32_bits():
     assert fastest_layout(torch.bfloat16, CPU, packs=lambda _: True) is Packed
 
 
-def test_float32_is_streamed():
-    assert fastest_layout(torch.float32, CPU) is Streamed
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_what_numpy_has_a_type_for_is_streamed(dtype: torch.dtype):
+    assert fastest_layout(dtype, CPU) is Streamed
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.float64], ids=str)
-def test_other_types_and_other_devices_take_weights_as_files_have_them(dtype: torch.dtype):
-    assert fastest_layout(dtype, CPU) is OutIn
+@pytest.mark.parametrize("shape", [(40, 24), (24, 40)], ids=str)
+def test_the_longer_side_of_a_streamed_matrix_lies_along_memory(shape: tuple[int, int]):
+    matrix = Streamed(torch.zeros(shape)).matrix
+    assert matrix.shape == shape[::-1]
+    assert matrix.strides[matrix.shape.index(max(shape))] == matrix.itemsize
+
+
+def test_float16_and_other_devices_take_weights_as_files_have_them():
+    assert fastest_layout(torch.float16, CPU) is OutIn
     assert fastest_layout(torch.float32, torch.device("cuda")) is OutIn
 
 
+def blas_threads() -> set[int]:
+    return {one["num_threads"] for one in ThreadpoolController().select(user_api="blas").info()}
+
+
 @pytest.mark.parametrize("n_threads", [1, 2])
-def test_numpy_gets_the_threads_of_the_engine(n_threads: int):
+def test_for_a_row_numpy_has_the_cores_of_pytorch_and_then_all_is_as_before(n_threads: int):
     assert (np.ones((2, 2)) @ np.ones((2, 2)) == 2).all()
-    with threadpool_limits(3 - n_threads, user_api="blas"):
-        let_numpy_use(n_threads)
-        blas = ThreadpoolController().select(user_api="blas").info()
-        assert {one["num_threads"] for one in blas} <= {n_threads}
-
-
-def test_pytorch_leaves_the_cores_to_blas_and_takes_them_back():
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
+    before, blas_before = torch.get_num_threads(), blas_threads()
+    torch.set_num_threads(n_threads)
     try:
-        with cores_left_to_blas():
+        with cores_to_blas():
+            assert blas_threads() <= {n_threads}
             assert torch.get_num_threads() == 1
-        assert torch.get_num_threads() == 2
+        assert torch.get_num_threads() == n_threads
+        assert blas_threads() == blas_before
     finally:
         torch.set_num_threads(before)

@@ -13,12 +13,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
+from model.engine import sources
 from model.engine.build import Builder
 from model.engine.checkpoint import Checkpoint
 from model.engine.config import SMOLLM2, from_hf
 from model.engine.layers import OutIn
 from model.engine.session import Forgetful
-from model.engine.sources import load_in_background, load_once, open_checkpoint, smollm2_path
+from model.engine.sources import (
+    Loaded,
+    Shelf,
+    load_in_background,
+    load_once,
+    open_checkpoint,
+    smollm2_path,
+)
 from model.engine.tokenizer import from_gguf
 from model.engine.weights_gguf import hf_name, read_gguf
 from model.engine.weights_safetensors import read_folder
@@ -261,6 +269,15 @@ def test_a_model_is_loaded_once_and_a_failure_may_be_tried_again(folder: Path):
     for _ in range(2):
         with pytest.raises(BadInput):
             load_once("nothing-here", torch.float32, CPU)
+
+
+def test_a_load_in_the_background_shares_its_work_with_no_helpers(monkeypatch: pytest.MonkeyPatch):
+    def load(*_: object) -> Loaded:
+        raise BadInput(f"{torch.get_num_threads()} threads")
+
+    monkeypatch.setattr(sources, "load", load)
+    with pytest.raises(BadInput, match="1 threads"):
+        Shelf().start("any", torch.float32, CPU).result()
 
 
 def test_a_config_read_back_from_json_is_smollm2s():

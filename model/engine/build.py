@@ -8,8 +8,9 @@ from torch import Tensor
 
 from model.engine.checkpoint import Checkpoint
 from model.engine.config import EngineConfig
+from model.engine.layer import Layer
 from model.engine.layers import Linear
-from model.engine.model import LanguageModel, Layer
+from model.engine.model import LanguageModel
 from model.engine.rotary import RotaryTable
 
 

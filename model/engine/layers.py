@@ -6,10 +6,10 @@ all matrices of SmolLM2-135M times one row, torch 2.13 on an AMD EPYC with AVX51
     layout    float32, 1 and 2 threads    bfloat16, 1 and 2 threads
     OutIn             52   50                     36   22
     InOut             37   35                     40   24
-    Packed            41   26                     20   10
-    Streamed          27   19                      -    -
+    Packed            41   26                     20   13
+    Streamed          26   20                      -    -
 
-Streamed takes its cores from PyTorch for as long as a row lasts (`cores_left_to_blas`): two
+Streamed takes its cores from PyTorch for as long as a row lasts (`cores_to_blas`): two
 sets of waiting threads on the same cores cost ten times what they save.
 """
 
@@ -17,6 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from threadpoolctl import ThreadpoolController
@@ -27,6 +28,8 @@ Weight = Float[Tensor, "d_out d_in"]
 Bias = Float[Tensor, " d_out"]
 Rows = Float[Tensor, "*rows d_in"]
 Outputs = Float[Tensor, "*rows d_out"]
+InRow = Float[np.ndarray, " d_in"]
+OutRow = Float[np.ndarray, " d_out"]
 
 
 class Linear(ABC):
@@ -39,6 +42,10 @@ class Linear(ABC):
     @abstractmethod
     def __call__(self, x: Rows) -> Outputs:
         """Project every row."""
+
+    def row(self, x: InRow) -> OutRow:
+        """Project one row that NumPy holds."""
+        return self(torch.from_numpy(x)[None])[0].numpy()
 
 
 class OutIn(Linear):
@@ -64,21 +71,29 @@ class InOut(Linear):
         return product if self.bias is None else product + self.bias
 
 
-class Streamed(InOut):
+class Streamed(Linear):
     """A single row goes through NumPy's BLAS, which reads the matrix nearly at memory speed.
 
-    Both libraries look at the same memory, so several rows (prefill) go through PyTorch's.
+    The longer side lies along memory, whichever it is: few long runs stream better than many
+    short ones. Both libraries look at the same numbers; several rows go through PyTorch's.
     """
 
     def __init__(self, weight: Weight, bias: Bias | None = None) -> None:
         super().__init__(weight, bias)
+        d_out, d_in = weight.shape
+        self.weight = weight.contiguous().t() if d_in > d_out else weight.t().contiguous()
         self.matrix = self.weight.numpy()
+        self.bias_row = None if bias is None else bias.numpy()
 
     def __call__(self, x: Rows) -> Outputs:
-        if x.shape[:-1].numel() > 1:
-            return super().__call__(x)
-        product = torch.from_numpy(x.numpy() @ self.matrix)
+        if x.shape[:-1].numel() == 1:
+            return torch.from_numpy(self.row(x.flatten().numpy())).view(*x.shape[:-1], -1)
+        product = x @ self.weight
         return product if self.bias is None else product + self.bias
+
+    def row(self, x: InRow) -> OutRow:
+        product = x @ self.matrix
+        return product if self.bias_row is None else product + self.bias_row
 
 
 class Packed(Linear):
@@ -128,21 +143,33 @@ def fastest_layout(
     the processor multiplies blocked weights of a type (`has_packed`, unless a test says else).
     """
     packs = packs or has_packed
-    if device.type != "cpu" or dtype not in {torch.float32, torch.bfloat16}:
-        return OutIn
-    if dtype == torch.bfloat16:
+    if in_numpy(dtype, device):
+        return Streamed
+    if device.type == "cpu" and dtype == torch.bfloat16:
         return Packed if packs(dtype) else Widened
-    return Streamed
+    return OutIn
 
 
-def let_numpy_use(n_threads: int) -> None:
-    """Give NumPy's BLAS as many threads as the engine has, for `Streamed` to use."""
-    ThreadpoolController().select(user_api="blas").limit(limits=n_threads)
+def in_numpy(dtype: torch.dtype, device: torch.device) -> bool:
+    """Say whether NumPy can look at such tensors in place, and compute with them fast."""
+    return device.type == "cpu" and dtype in {torch.float32, torch.float64}
+
+
+BLAS = ThreadpoolController().select(user_api="blas")
+"""NumPy's own; it is loaded by now."""
 
 
 @contextmanager
-def cores_left_to_blas() -> Iterator[None]:
-    """Keep PyTorch to the caller's thread: its other threads spin where BLAS wants to work."""
+def cores_to_blas() -> Iterator[None]:
+    """Give NumPy's BLAS the cores that PyTorch has, and keep PyTorch to the caller's thread."""
+    n_threads = torch.get_num_threads()
+    with one_thread(), BLAS.limit(limits=n_threads):
+        yield
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Keep PyTorch to the caller's thread: its others spin where somebody else wants to work."""
     n_threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

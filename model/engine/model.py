@@ -4,8 +4,8 @@ The attention is the one of the first lesson, for many rows at once and with PyT
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass, fields
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, fields
 
 import torch
 from jaxtyping import Float, Int
@@ -13,26 +13,14 @@ from torch import Tensor
 from torch.nn.functional import embedding, rms_norm, silu
 
 from model.engine.config import EngineConfig
-from model.engine.layers import Linear, Streamed, cores_left_to_blas
+from model.engine.layer import Layer
+from model.engine.layers import Linear, Streamed, cores_to_blas, in_numpy
+from model.engine.one_row import OneRow
 from model.engine.reading import Reading
 from model.engine.rotary import RotaryTable
 from model.storage.base import Storage
 
 Hidden = Float[Tensor, "batch new d_model"]
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Layer:
-    """The weights of one layer; projections that read the same input are one matrix."""
-
-    attention_norm: Float[Tensor, " d_model"]
-    qkv: Linear
-    q_norm: Float[Tensor, " d_head"] | None
-    k_norm: Float[Tensor, " d_head"] | None
-    out: Linear
-    feed_forward_norm: Float[Tensor, " d_model"]
-    gate_up: Linear
-    down: Linear
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -45,6 +33,12 @@ class LanguageModel:
     norm: Float[Tensor, " d_model"]
     head: Linear
     rotary: RotaryTable
+    one_row: OneRow | None = field(init=False)
+    """The same layers for a single token, where NumPy can run them."""
+
+    def __post_init__(self) -> None:
+        one_row = OneRow(self.config, self.layers) if in_numpy(self.dtype, self.device) else None
+        object.__setattr__(self, "one_row", one_row)
 
     @property
     def dtype(self) -> torch.dtype:
@@ -59,11 +53,12 @@ class LanguageModel:
     ) -> Hidden:
         """Run the new tokens through every layer; each store keeps its layer's keys and values."""
         x = embedding(tokens, self.embedding)
-        streamed = tokens.numel() == 1 and isinstance(self.head, Streamed)
-        with cores_left_to_blas() if streamed else nullcontext():
-            for layer, store in zip(self.layers, stores, strict=True):
-                x = x + self.attention(layer, self.normed(x, layer.attention_norm), store, reading)
-                x = x + self.feed_forward(layer, self.normed(x, layer.feed_forward_norm))
+        if self.one_row is not None and tokens.numel() == 1:
+            with self.cores(tokens.numel()):
+                return self.one_row.hidden(x.flatten(), stores, reading).view(x.shape)
+        for layer, store in zip(self.layers, stores, strict=True):
+            x = x + self.attention(layer, self.normed(x, layer.attention_norm), store, reading)
+            x = x + self.feed_forward(layer, self.normed(x, layer.feed_forward_norm))
         return x
 
     def attention(self, layer: Layer, x: Hidden, store: Storage | None, reading: Reading) -> Hidden:
@@ -93,7 +88,13 @@ class LanguageModel:
 
     def logits(self, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows vocab"]:
         """Score every word of the vocabulary as the next one."""
-        return self.head(self.normed(x, self.norm))
+        with self.cores(x.shape[:-1].numel()):
+            return self.head(self.normed(x, self.norm))
+
+    def cores(self, n_rows: int) -> AbstractContextManager[None]:
+        """Leave the cores to the library that will multiply so many rows."""
+        streamed = n_rows == 1 and isinstance(self.head, Streamed)
+        return cores_to_blas() if streamed else nullcontext()
 
     @property
     def linears(self) -> Iterator[Linear]:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -11,6 +12,7 @@ from model.errors import BadInput
 from model.rope import frequencies
 
 Heads = Float[Tensor, "batch heads new d_head"]
+RowHeads = Float[np.ndarray, "any_heads d_head"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +30,13 @@ class Angles:
         """
         partner = x.roll(x.shape[-1] // 2, -1)
         return torch.addcmul(x * self.cos, partner, self.signed_sin)
+
+    def turn_row(self, x: RowHeads) -> RowHeads:
+        """The same for the heads of one token at one position, in NumPy."""
+        half = x.shape[-1] // 2
+        partner = np.concatenate([x[:, half:], x[:, :half]], axis=-1)
+        cos, signed_sin = self.cos.numpy().reshape(-1), self.signed_sin.numpy().reshape(-1)
+        return x * cos + partner * signed_sin
 
 
 class RotaryTable:

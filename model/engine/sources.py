@@ -13,7 +13,7 @@ from model.engine.build import Builder, tensor_shapes
 from model.engine.checkpoint import Checkpoint
 from model.engine.config import EngineConfig
 from model.engine.devices import check_fits, out_of_memory_as_bad_input
-from model.engine.layers import Streamed, fastest_layout, let_numpy_use
+from model.engine.layers import fastest_layout, one_thread
 from model.engine.model import LanguageModel
 from model.engine.tokenizer import TextTokenizer
 from model.engine.weights_gguf import read_gguf
@@ -74,17 +74,12 @@ def check_reader(package: str) -> None:
             raise BadInput(message)
 
 
-def build(
-    checkpoint: Checkpoint, dtype: torch.dtype, device: torch.device, n_threads: int
-) -> LanguageModel:
-    """Put weights in place for decoding with `n_threads`. Raises BadInput if they do not fit."""
+def build(checkpoint: Checkpoint, dtype: torch.dtype, device: torch.device) -> LanguageModel:
+    """Put weights in place for decoding. Raises BadInput if they do not fit."""
     n_bytes = parameters(checkpoint.config) * dtype.itemsize
     check_fits(n_bytes, device, f"{checkpoint.name}: its weights")
-    layout = fastest_layout(dtype, device)
-    if layout is Streamed:
-        let_numpy_use(n_threads)
     with out_of_memory_as_bad_input():
-        return Builder(checkpoint, dtype, device, layout).model()
+        return Builder(checkpoint, dtype, device, fastest_layout(dtype, device)).model()
 
 
 def parameters(config: EngineConfig) -> int:
@@ -111,10 +106,18 @@ class Shelf:
         with self._lock:
             known = self._loads.get(key)
             if known is None or (known.done() and known.exception() is not None):
-                # counted here: a pool's thread would answer for itself
-                n_threads = torch.get_num_threads()
-                self._loads[key] = self._pool.submit(load, source, dtype, device, n_threads)
+                self._loads[key] = self._pool.submit(load_alone, source, dtype, device)
             return self._loads[key]
+
+
+def load_alone(source: str, dtype: torch.dtype, device: torch.device) -> "Loaded":
+    """Load on this thread only. A thread that has once shared its work keeps its helpers.
+
+    OpenMP counts those among the threads that want the cores, and then lets the helpers of the
+    thread that decodes sleep between any two matrices: 27 milliseconds a token for 20.
+    """
+    with one_thread():
+        return load(source, dtype, device)
 
 
 SHELF = Shelf()
@@ -130,11 +133,11 @@ def load_once(source: str, dtype: torch.dtype, device: torch.device) -> Loaded:
     return SHELF.start(source, dtype, device).result()
 
 
-def load(source: str, dtype: torch.dtype, device: torch.device, n_threads: int) -> Loaded:
+def load(source: str, dtype: torch.dtype, device: torch.device) -> Loaded:
     """Load a model anew. Raises BadInput with one line for whatever is wrong with it."""
     start = time.perf_counter()
     checkpoint = open_checkpoint(source)
-    model = build(checkpoint, dtype, device, n_threads)
+    model = build(checkpoint, dtype, device)
     return Loaded(
         name=checkpoint.name,
         model=model,
