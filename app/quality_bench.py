@@ -1,6 +1,7 @@
 """Measure what smaller caches cost a model: perplexity of our own texts, case by case."""
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 from app.speed_bench import TEXTS, circumstances, remark
@@ -21,10 +22,10 @@ def quality(args: argparse.Namespace) -> dict[str, Any]:
         message = f"{loaded.name} has no tokenizer.json: a text cannot be turned into tokens"
         raise BadInput(message)
     rows = []
-    for path in sorted(TEXTS.glob("*.txt")):
+    for path in sorted(TEXTS.glob("*/*.txt")):
         tokens = loaded.tokenizer.encode(path.read_text(encoding="utf-8"))
         for found in measure_quality(loaded.model, tokens):
-            rows.append(quality_row(path.stem, len(tokens), found))
+            rows.append(quality_row(path, len(tokens), found))
             remark(str(rows[-1]))
     return {
         **circumstances(loaded.name, device),
@@ -34,8 +35,9 @@ def quality(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def quality_row(text: str, n_tokens: int, found: Quality) -> dict[str, Any]:
-    """Flatten one result."""
+def quality_row(path: Path, n_tokens: int, found: Quality) -> dict[str, Any]:
+    """Flatten one result on a text; its folder says what kind of text it is."""
     values = {name: value for name, value in found._asdict().items() if name != "case"}
     relative = found.perplexity / found.full_perplexity
-    return {"text": text, "tokens": n_tokens, **vars(found.case), **values, "ratio": relative}
+    told = {"text": path.stem, "text_kind": path.parent.name, "tokens": n_tokens}
+    return {**told, **vars(found.case), **values, "ratio": relative}

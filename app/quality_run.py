@@ -11,7 +11,7 @@ from app.real_model import DEVICE, SOURCE, check_installed, parsed, watched
 from model.engine.shipped import FEWER_BITS, FEWER_ROWS, QUALITY, tell
 from model.errors import BadInput
 
-TEXT = "a-program"
+TEXT = "programs/a-program.txt"
 SLOTS, SINKS = 64, (0, 1, 4)
 FORMATS = ("int8", "fp8-e4m3", "fp4", "mxfp4")
 WHATS = (FEWER_ROWS, FEWER_BITS)
@@ -66,13 +66,14 @@ class Measuring:
         loaded = load_once(SOURCE, choose_dtype("float32", device), device)
         if loaded.tokenizer is None:
             raise BadInput(f"{loaded.name} came without a tokenizer")
-        tokens = loaded.tokenizer.encode((TEXTS / f"{TEXT}.txt").read_text(encoding="utf-8"))
-        told = circumstances(loaded.name, device) | {"command": f"on {TEXT}"}
+        text = TEXTS / TEXT
+        tokens = loaded.tokenizer.encode(text.read_text(encoding="utf-8"))
+        told = circumstances(loaded.name, device) | {"command": f"on {text.stem}"}
         rows = list[dict[str, Any]]()
         job.told = {**job.told, "what": f"the full cache, then {names[0]}"}
         with out_of_memory_as_bad_input():
             for found in measure(loaded.model, tokens, cases):
-                rows.append(quality_row(TEXT, len(tokens), found))
+                rows.append(quality_row(text, len(tokens), found))
                 job.told = {
                     **job.told,
                     "n_done": len(rows),

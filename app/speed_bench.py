@@ -27,6 +27,8 @@ from model.sizing import catalogue
 
 SEED = 0
 TEXTS = CONTENT / "texts"
+"""Our own texts, a folder for each kind of text."""
+PROMPT = "prose/workshop-log.txt"
 TINY = EngineConfig(
     n_layers=4, n_heads=8, n_kv_heads=2, d_head=32, d_model=256, d_ff=704, vocab_size=4096,
     context=4096,
@@ -210,7 +212,7 @@ def hand_over(engine: str, checkpoint: Checkpoint, theirs: Any, dtype: str, fold
 def prompt_of(checkpoint: Checkpoint, plan: Plan) -> torch.Tensor:
     """Take the same tokens for everybody: a text where there is a tokenizer, else random ones."""
     if checkpoint.tokenizer is not None:
-        ids = checkpoint.tokenizer.encode((TEXTS / "workshop-log.txt").read_text(encoding="utf-8"))
+        ids = checkpoint.tokenizer.encode((TEXTS / PROMPT).read_text(encoding="utf-8"))
         ids *= -(-plan.context // len(ids))
         return torch.tensor([ids[: plan.context]] * plan.batch)
     generator = torch.Generator().manual_seed(SEED)

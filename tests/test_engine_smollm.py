@@ -60,7 +60,7 @@ def test_a_window_needs_its_first_token_and_int8_costs_next_to_nothing(
 ):
     """On a program; on prose the first token matters less (see the shipped measurement)."""
     assert checkpoint.tokenizer is not None
-    program = (CONTENT / "texts" / "a-program.txt").read_text(encoding="utf-8")
+    program = (CONTENT / "texts" / "programs" / "a-program.txt").read_text(encoding="utf-8")
     tokens = checkpoint.tokenizer.encode(program)[:500]
     without, with_one, int8, fp4 = measure(
         ours,

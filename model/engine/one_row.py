@@ -2,7 +2,8 @@
 
 A decode step asks for some 500 operations on a few hundred numbers each. Between two of them
 the weights have pushed PyTorch's dispatcher out of the caches, so each costs 5 to 30
-microseconds; NumPy's cost 1 to 5. The stores and the kernel of the attention stay the same.
+microseconds; NumPy's cost 1 to 5. The stores are the same, and where a text is long PyTorch's
+kernel still mixes the answers.
 """
 
 import math

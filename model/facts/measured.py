@@ -48,9 +48,10 @@ def _format(k_format: str, v_format: str) -> Fact:
     return _told(_between(changes, 1, " %").replace("-", "−"))
 
 
-def _first_token() -> Fact:
-    """What losing the first token alone does, every scored token of every text counted once."""
-    return _told(f"{pooled_ratio(_measured()['rows']):.1f} times")
+def _first_token(kind: str) -> Fact:
+    """What losing the first token alone does to texts of one kind, all their tokens pooled."""
+    rows = [row for row in _measured()["rows"] if row["text_kind"] == kind]
+    return _told(f"{pooled_ratio(rows):.1f} times")
 
 
 def _pace(key: str) -> Fact:
@@ -69,7 +70,8 @@ FACTS = {
     "smollm2-texts": _texts,
     "smollm2-reads-per-second": partial(_pace, "prefill_tokens_per_s"),
     "smollm2-writes-per-second": partial(_pace, "decode_tokens_per_s"),
-    "smollm2-window-64-first-token": _first_token,
+    "smollm2-window-64-first-token-programs": partial(_first_token, "programs"),
+    "smollm2-window-64-first-token-prose": partial(_first_token, "prose"),
     "smollm2-window-64-no-sinks": partial(_window, 0),
     "smollm2-window-64-one-sink": partial(_window, 1),
     "smollm2-window-64-four-sinks": partial(_window, 4),
