@@ -28,8 +28,8 @@ class Paging(Figure):
 
     title = "The same requests in blocks and in slabs"
     description = (
-        "The cells of a cache memory, each with the number of sequences that read it; below, "
-        "which request holds what, and how much of the memory is used, reserved and wasted."
+        "The cells of a cache memory, each with its number and how many texts read it; below, "
+        "which text reads which cells, and how much of the memory is used, reserved and wasted."
     )
     sources = ("model.serving.tables:BlockTables.grow", "model.serving.blocks:BlockPool.allocate")
 
@@ -62,6 +62,7 @@ def _replayed(requests: Any, memory: Any) -> dict[str, Any]:
     found = replay(requests, memory)
     columns = ("used", "reserved", "wasted", "logical", "waiting", "hit_rate")
     return {
+        "answers": {request.name: len(request.outputs) for request in requests},
         "total": found.total,
         "unit": found.unit_size,
         "holders": found.holders.tolist(),

@@ -1,6 +1,7 @@
 """Every number drawn is the trace's number at the digits shown, read back from a real browser."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cache
@@ -12,6 +13,7 @@ import pytest
 from app.lessons import load_lessons
 from app.runs import DEFAULT_SENTENCE
 from figures.beams import searched
+from figures.paging import recorded
 from figures.recording import live
 from model.toy.compare import compare
 from model.toy.comparisons import Comparisons
@@ -179,8 +181,6 @@ def test_every_number_drawn_is_the_trace_s_number(width: int, read: Callable[...
             for seen in page.evaluate("probe.sweep", [name, wanted]):
                 where = f"{text}: {name} {seen['state']}"
                 numbers = expected(trace, seen["params"])
-                if width < 520 and name == "attention":  # a phone has no room for the values
-                    numbers = {k: v for k, v in numbers.items() if not k.startswith("v.")}
                 compared += checked(seen, numbers, where)
                 for cell in list(seen["cells"].values())[::5]:
                     arithmetic_holds(cell["tip"])
@@ -269,3 +269,24 @@ def test_numbers_in_the_prose_are_those_of_the_readers_run(text: str, read: Call
     assert len(shown) >= 8
     assert all(words == told[name]["text"] for name, words in shown)
     assert page.locator("[data-output]").inner_text() == record(text).sentence
+
+
+@pytest.mark.parametrize("memory", ["blocks", "reserved"])
+def test_every_block_named_under_paging_is_a_cell_with_its_readers(
+    memory: str, read: Callable[..., Any]
+):
+    told = recorded()[memory]
+    one = read(reduced_motion="reduce")
+    page = one.open(next(lesson.path for lesson in load_lessons() if "paging" in lesson.figures))
+    one.complete()
+    wanted = [{"memory": memory, "tick": tick} for tick in range(len(told["used"]))]
+    for seen in page.evaluate("probe.sweep", ["paging", wanted]):
+        tick, labels = seen["params"]["tick"], seen["labels"]
+        assert all(seen["cells"][f"b{i}"]["text"] == f"{i}" for i in range(len(told["holders"][0])))
+        readers = Counter(block for row in told["rows"][tick] for block in row["blocks"])
+        assert {k: v for k, v in labels.items() if re.fullmatch(r"c\d+", k)} == {
+            f"c{block}": f"×{n}" for block, n in readers.items()
+        }
+        served = [label for key, label in labels.items() if re.fullmatch(r"n\d+", key)]
+        assert len(set(served)) == len(served)
+        assert "finishes" not in seen["said"]
