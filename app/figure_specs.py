@@ -11,7 +11,17 @@ from figures import FIGURES
 from figures.base import schema
 
 FIGURE_SCRIPTS = ("kit", "ask", "run", "tips", "save", "chart", "fit", "walk", "stage")
-PAGE_SCRIPTS = ("steps", "across", "questions", "sentence", "print", "address", "page")
+PAGE_SCRIPTS = (
+    "steps",
+    "across",
+    "questions",
+    "sentence",
+    "print",
+    "links",
+    "menus",
+    "address",
+    "page",
+)
 
 
 @cache

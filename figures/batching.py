@@ -53,8 +53,8 @@ class Batching(Figure):
             told=[("sequences", "@x"), ("ms", "@y{0.00}")],
         )
         for name, colour, dash, label in (
-            ("step", "#2b7bd0", "solid", "at this context"),
-            ("short", "#6f7680", "dashed", f"at {CONTEXTS[0]} tokens"),
+            ("step", "#0b5fa5", "solid", "at this context"),
+            ("short", "#5a5c63", "dashed", f"at {CONTEXTS[0]} tokens"),
         ):
             source = ColumnDataSource({"x": BATCHES, "y": [float(b) for b in BATCHES]}, name=name)
             drawn.line(

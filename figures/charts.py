@@ -25,5 +25,8 @@ def chart(
         tools="hover" if told else "",
         tooltips=list(told) or None,
         toolbar_location=None,
+        background_fill_color=None,  # the page's own paper shows through, light or dark
+        border_fill_color=None,
+        outline_line_color=None,
         **more,
     )

@@ -49,7 +49,7 @@ class QualityCache(Figure):
         dots = {"x": [], "y": [], "label": [], "seed": []}
         seeds, picked = (ColumnDataSource(dict(dots), name=name) for name in ("seeds", "picked"))
         medians = ColumnDataSource({"x": [], "y": []}, name="medians")
-        plane.scatter("x", "y", source=medians, marker="dash", size=26, color="#7a7c83")
+        plane.scatter("x", "y", source=medians, marker="dash", size=26, color="#5a5c63")
         drawn = plane.scatter(
             "x", "y", source=seeds, size=10, fill_alpha=0, line_width=2, color="#0b5fa5"
         )

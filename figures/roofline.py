@@ -61,8 +61,8 @@ class Roofline(Figure):
             {"x": [chip["ridge"]] * 2, "y": [min(chip["roof"]), max(chip["roof"])]}, name="ridge"
         )
         marks = ColumnDataSource({"x": [], "y": [], "name": [], "colour": []}, name="marks")
-        drawn.line("x", "y", source=roof, line_width=3, color="#6f7680")
-        drawn.line("x", "y", source=ridge, line_width=1, line_dash="dotted", color="#6f7680")
+        drawn.line("x", "y", source=roof, line_width=3, color="#5a5c63")
+        drawn.line("x", "y", source=ridge, line_width=1, line_dash="dotted", color="#5a5c63")
         drawn.scatter("x", "y", source=marks, size=13, color="colour")
         labels = LabelSet(
             x="x",
@@ -71,7 +71,7 @@ class Roofline(Figure):
             source=marks,
             x_offset=10,
             y_offset=-22,
-            text_color="#8a8f98",
+            text_color="#5a5c63",
             text_font_size="13px",
         )
         drawn.add_layout(labels)

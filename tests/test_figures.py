@@ -2,11 +2,13 @@
 
 import base64
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pytest
+from bokeh.embed import json_item
 
 from app.figure_specs import spec
 from app.lessons import load_lessons
@@ -16,6 +18,7 @@ from app.runs import DEFAULT_SENTENCE, EXAMPLES, PARTS, run_of
 from app.source import source_of
 from figures import FIGURES
 from figures.base import Figure, own_params, schema
+from figures.growth import growth_plot
 from figures.weights import projections
 from model.errors import BadInput
 from model.toy.record import record
@@ -177,3 +180,20 @@ def test_a_param_can_stand_in_the_address(figure: type[Figure]):
             assert len(set(words)) == len(words)
         if "values" in one:
             assert len(set(one["values"])) == one["high"] - one["low"] + 1
+
+
+DRAWN = {name: figure.plot() for name, figure in FIGURES.items()} | {"sizes": growth_plot()}
+PLOTS = {name: json_item(plot) for name, plot in DRAWN.items() if plot is not None}
+ROLES = dict(
+    re.findall(r'"(#[0-9a-f]{6})": "([a-z]+)"', (STATIC / "js/chart.js").read_text("utf-8"))
+)
+
+
+@pytest.mark.parametrize("name", PLOTS)
+def test_a_chart_is_coloured_by_roles_which_dark_paper_draws_in_its_own_colours(name: str):
+    light, dark, *_ = (STATIC / "css/tokens.css").read_text("utf-8").split('[data-theme="dark"]')
+    colours = set(re.findall(r"#[0-9a-f]{6}", json.dumps(PLOTS[name])))
+    assert colours
+    for colour in colours:
+        assert f"--{ROLES[colour]}: {colour};" in light
+        assert f"--{ROLES[colour]}: #" in dark

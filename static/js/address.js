@@ -94,7 +94,7 @@
       clearTimeout(this.due)
       const { page, query } = this
       for (const name of ["s", ...SHARED, ...this.named()]) query.delete(name)
-      const said = page.waiting ?? kv.run?.text
+      const said = page.carried ?? page.waiting ?? kv.run?.text
       if (said !== undefined && said !== page.defaultText) query.set("s", said)
       for (const name of SHARED) if (page.shared[name] !== undefined) query.set(name, page.shared[name] + 1)
       for (const stage of page.stages) for (const [name, value] of this.chosen(stage)) query.set(name, value)
@@ -102,6 +102,7 @@
       const step = page.lesson?.steps[page.steps?.active]
       const hash = page.steps?.active > 0 || location.hash ? `#${step?.id ?? location.hash.slice(1)}` : ""
       const text = query.toString()
+      kv.takeAlong(query)
       history.replaceState({ kv: true }, "", (text ? `?${text}` : location.pathname) + hash)
     }
     /** Browsers limit how often the address may change. */

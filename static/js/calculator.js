@@ -3,6 +3,7 @@
   const { html } = kv
   const { whole, bytes, bar, label, cell, wire, patch, el } = kv.kit
   const FIELDS = ["tokens", "batch", "encoder_tokens", "k_format", "v_format", "engine", "block_size", "memory", "tensor_parallel", "beams", "shared_prefix"]
+  const OWN = ["model", ...FIELDS] // what the form writes into the address; the rest is the reader's and stays
   const PER_OCTAVE = 4
   let setup, form, out, models, answers
 
@@ -24,7 +25,7 @@
     syncSlider()
   }
   const toAddress = () => {
-    const query = new URLSearchParams()
+    const query = new URLSearchParams([...new URLSearchParams(location.search)].filter(([name]) => !OWN.includes(name)))
     for (const name of models) query.append("model", name)
     for (const name of FIELDS) if (value(name) && value(name) !== form.elements[name].defaultValue && value(name) !== "auto" && value(name) !== "ideal") query.set(name, value(name))
     history.replaceState(null, "", `${location.pathname}?${query}`)
@@ -69,7 +70,7 @@
       a.fit ? fits(a.fit) : null,
       a.encoder_tokens ? row("encoder tokens", whole(a.encoder_tokens)) : null)),
     html("details", { open: true }, html("summary", {}, "The arithmetic"), html("ul", { class: "formula" }, a.formula.map((line) => html("li", {}, line.text)), html("li", {}, html("b", {}, a.total)))),
-    html("details", {}, html("summary", {}, "As each engine allocates it"), html("table", {}, html("tbody", {}, Object.entries(a.views).map(([name, n]) => row(name, `${whole(n)} bytes`, setup.options.engines[name]))))),
+    html("details", {}, html("summary", {}, "As each engine allocates it"), html("table", {}, html("tbody", {}, Object.entries(setup.options.engines).map(([name, note]) => name in a.views ? row(name, `${whole(a.views[name])} bytes`, note) : row(name, a.not_in_engine[name]))))),
     a.assumed.length ? html("p", { class: "small" }, html("b", {}, "Assumed: "), a.assumed.join("; ")) : null,
     a.warnings.length ? html("p", { class: "small" }, html("b", {}, "Beware: "), a.warnings.join("; ")) : null,
     a.source ? html("p", { class: "small quiet" }, `Source: ${a.source}`) : null)
@@ -170,7 +171,7 @@
     form.addEventListener("change", (event) => { if (event.target.name === "model") add(value("model")); if (event.target.type === "file") readFile(event.target.files[0]) })
     for (const type of ["dragover", "drop"]) form.addEventListener(type, (event) => { event.preventDefault(); if (type === "drop") readFile(event.dataTransfer.files[0]) })
     for (const button of out.querySelectorAll("[data-take]")) button.addEventListener("click", () => take(button.dataset.take))
-    if (!location.search) { answers = setup.initial; show() }
+    if (!OWN.some((name) => new URLSearchParams(location.search).has(name))) { answers = setup.initial; show() }
     else ask()
   })
 })()

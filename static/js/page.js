@@ -64,6 +64,7 @@
   // ---- steps
   const onStep = (index) => {
     page.stage.stop()
+    page.stage.more.open = false
     page.show()
     const counter = document.querySelector("[data-step-count]")
     if (counter) counter.textContent = `${index + 1} of ${page.lesson.steps.length}`
@@ -179,7 +180,10 @@
     }
     if (page.lesson) startLesson()
     address.take()
-    const typed = document.querySelector("form.sentence input") ? address.query.get("s") : null
+    const given = address.query.get("s")
+    const typed = document.querySelector("form.sentence input") ? given : null
+    page.carried = typed === null ? given ?? undefined : undefined // where none is typed it waits for the next lesson
+    kv.takeAlong(address.query)
     page.waiting = typed ?? undefined
     if (first) {
       kv.setRun(first)

@@ -9,6 +9,9 @@
     for (const node of document.querySelectorAll("[data-sentence-message]")) { node.textContent = words; node.dataset.tone = tone }
   }
 
+  /** What the toy did not read, for a reader who does not see the words at the top of the page. */
+  const left = ({ tokens, n_left: n }) => (n ? `Only the first ${kv.kit.plural(tokens.length, "word")} are read; ${kv.kit.whole(n)} more ${n === 1 ? "is" : "are"} left out.` : "")
+
   /** Ask for a run of this text. Nothing on the page changes until the answer is there. */
   const want = async (text) => {
     latest = text
@@ -20,7 +23,7 @@
     if (!reply || text !== latest) return
     kv.page.keep(reply.away ? text : null) // what waits for the server is asked again when it is back
     if (reply.message) { if (kv.page.address.asked) kv.page.show(); return tell(cut + reply.message, "warn") }
-    tell(cut)
+    tell(cut + left(reply.run), cut || reply.run.n_left ? "warn" : "")
     kv.setRun(reply.run)
   }
 

@@ -35,7 +35,10 @@
       root.querySelector('[data-save="csv"]')?.addEventListener("click", () => kv.saveCsv(this))
       root.querySelector('[data-save="svg"]')?.addEventListener("click", () => kv.saveSvg(this))
       root.querySelector('[data-save="png"]')?.addEventListener("click", () => kv.savePng(this))
-      this.more?.addEventListener("toggle", () => this.fillMore(), true)
+      this.more?.addEventListener("toggle", () => {
+        this.fillMore()
+        if (this.more.open) this.root.scrollTop = this.root.scrollHeight // where the figure scrolls with its table
+      }, true)
       this.canvas.addEventListener("keydown", (event) => kv.walk(this, event))
       new ResizeObserver(() => this.redraw()).observe(this.canvas)
     }
@@ -114,7 +117,7 @@
       if (!this.name || !this.run) return
       const box = this.canvas.getBoundingClientRect()
       if (!box.width) return
-      const ctx = { run: this.run, p: this.params, w: Math.floor(box.width), kit: kv.kit, spec: this.spec }
+      const ctx = { run: this.run, p: this.params, w: Math.floor(box.width), h: kv.room?.(this), kit: kv.kit, spec: this.spec }
       this.syncControls()
       if (this.lacks(this.params)) return this.say("Working it out for this sentence …")
       const need = this.figure.need?.(ctx)

@@ -221,3 +221,49 @@ def test_every_control_changes_something(read: Callable[..., Any]):
     dead = page.evaluate("probe.deadControls()")
     assert dead == []
     assert page.evaluate("kv.page.stages.length") == len(FIGURES)
+
+
+CHART_COLOURS = """async () => {
+  const doc = await kv.page.stage.chart.doc
+  const found = []
+  for (const model of doc._all_models.values()) {
+    for (const name of ["line_color", "fill_color", "text_color", "label_text_color", "major_label_text_color"]) {
+      const colour = model.properties[name] && (model[name]?.value ?? model[name])
+      const drawn = /^(Line|Scatter|LabelSet|Legend|.*Axis)$/.test(model.type)
+      if (drawn && typeof colour === "string" && colour.startsWith("#")) found.push([name, colour])
+    }
+  }
+  for (const [name, data] of Object.entries(kv.page.stage.chart.wanted)) for (const colour of doc.get_model_by_name(name)?.data.colour ?? []) found.push(["fill_color", colour])
+  return [getComputedStyle(document.documentElement).getPropertyValue("--paper").trim(), found]
+}"""  # noqa: E501  (a program of its own)
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of ``#rrggbb``, as WCAG 2 defines it."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted([luminance(one), luminance(other)])
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("lesson", load_lessons(), ids=lambda lesson: lesson.slug)
+def test_the_lines_and_words_of_a_chart_stand_out_from_the_paper(
+    lesson: Any, scheme: str, read: Callable[..., Any]
+):
+    one = read(color_scheme=scheme, reduced_motion="reduce")
+    page = one.open(lesson.path, live=False)
+    for index, step in enumerate(lesson.steps):
+        one.to_step(index)
+        if page.evaluate("!kv.page.stage.chart"):
+            continue
+        one.until("() => kv.page.stage.chart.dataset.drawn")
+        paper, colours = page.evaluate(CHART_COLOURS)
+        assert colours, step.id
+        for name, colour in colours:
+            least = 4.5 if "text" in name else 3
+            assert contrast(colour, paper) >= least, (step.id, name, colour)

@@ -128,7 +128,7 @@ CHOSEN = {
     "token-passes": ("prompt", "3", "prompt=10"),
     "proof": ("arithmetic", "blas", "arithmetic=blas"),
     "choosing": ("temperature", "50", "temperature=0.5"),
-    "v4-layers": ("depth", "7", "depth=7"),
+    "v4-layers": ("depth", "7", "depth=8"),
 }
 
 
@@ -327,3 +327,27 @@ def test_a_reload_in_the_middle_of_a_step_stays_in_that_step(read: Callable[...,
         assert page.evaluate("kv.page.steps.active") == index
         assert page.evaluate("location.hash") == f"#{LESSON.steps[index].id}"
         page.wait_for_timeout(1600)  # the address no longer holds the page by then
+
+
+def test_a_typed_sentence_and_what_was_chosen_go_along_to_the_next_lesson(
+    read: Callable[..., Any],
+):
+    one = read()
+    page = one.open(f"{LESSON.path}?layer=2")
+    one.say("I love you")
+    one.until("() => location.search.includes('s=I+love+you')")
+    page.locator("details.menu summary").click()
+    listed = page.locator(f'details.menu a[href^="{LESSONS[1].path}"]').get_attribute("href")
+    following = page.locator(".onward a").get_attribute("href")
+    assert listed == following == f"{LESSONS[1].path}?s=I+love+you&layer=2"
+    page.goto(one.base + "/glossary?s=I+love+you#key")  # a page where none is typed passes it on
+    page.wait_for_selector("html[data-ready]")
+    page.locator(f'main a[href^="{LESSONS[1].path}?s="]').first.click()
+    page.wait_for_selector("html[data-live=yes]")
+    one.until("() => kv.run?.text === 'I love you'")
+    assert page.locator("#sentence").input_value() == "I love you"
+
+
+def test_a_link_says_nothing_of_a_reader_who_typed_nothing(read: Callable[..., Any]):
+    page = read().open(LESSON.path, live=False)
+    assert page.locator(".onward a").get_attribute("href") == LESSONS[1].path

@@ -160,3 +160,41 @@ def test_on_a_phone_the_sentence_is_in_reach_at_every_step_and_gives_the_place_b
     assert page.evaluate("document.activeElement.matches('[data-raise]')")
     one.settle()
     assert page.evaluate("kv.page.steps.active") == step
+
+
+def test_at_any_step_it_is_said_beside_the_input_that_words_are_left_out(
+    read: Callable[..., Any],
+):
+    one = read()
+    page = one.open(LESSON)
+    one.to_step(8)
+    one.say("cat " * 40)
+    told = page.locator("[data-sentence-message]").first
+    assert told.is_visible()
+    assert "12 words" in told.inner_text()
+    assert "28 more" in told.inner_text()
+    one.say("the cat sleeps")
+    assert not told.is_visible()
+
+
+def test_a_menu_goes_away_by_escape_by_another_and_by_going_elsewhere(read: Callable[..., Any]):
+    page = read().open(LESSON)
+    contents, examples = page.locator("details.menu"), page.locator("details.examples")
+
+    def are_open() -> list[bool]:
+        page.wait_for_timeout(50)
+        return [menu.evaluate("node => node.open") for menu in (contents, examples)]
+
+    contents.locator("summary").click()
+    assert are_open() == [True, False]
+    examples.locator("summary").click()
+    assert are_open() == [False, True]
+    page.keyboard.press("Escape")
+    assert are_open() == [False, False]
+    assert examples.locator("summary").evaluate("node => node === document.activeElement")
+    contents.locator("summary").click()
+    page.locator("h1").click()
+    assert are_open() == [False, False]
+    examples.locator("summary").click()
+    page.locator("#sentence").focus()
+    assert are_open() == [False, False]
