@@ -18,7 +18,12 @@ def outcomes() -> tuple[dict[str, Any], ...]:
     from model.bugs.run import run_bug  # noqa: PLC0415
 
     return tuple(
-        {**asdict(run_bug(name)), "title": bug.title, "tolerance": bug.tolerance}
+        {
+            **asdict(run_bug(name)),
+            "title": bug.title,
+            "tolerance": bug.tolerance,
+            "compared": bug.compared,
+        }
         for name, bug in BUGS.items()
     )
 
@@ -30,8 +35,8 @@ class BugTrace(Figure):
     title = "Right and wrong, step by step"
     description = (
         "One row a step: the word read, the word the model ought to say, the word it says, and a "
-        "bar on a logarithmic scale for the largest difference of any logit. The first bad step "
-        "is marked."
+        "bar on a logarithmic scale for the largest difference of any logit, or of any "
+        "probability where words are drawn. The first bad step is marked."
     )
     sources = ("model.bugs.run:run_bug", "model.bugs.run:step_seen")
 

@@ -43,7 +43,10 @@ class PatternGrid(Figure):
         doc="Sinks, summary rows a block, or the gap of a dilated window.",
     )
     row = param.Integer(
-        default=7, bounds=(0, N_MAX - 1), label="Query", doc="The query whose row is looked at."
+        default=7,
+        bounds=(0, N_MAX - 1),
+        label="Query",
+        doc="The query whose row is looked at, counted from 0.",
     )
 
     title = "Who may read what"
@@ -52,10 +55,6 @@ class PatternGrid(Figure):
         "which rows a cache must still hold after the chosen query, and which it may drop."
     )
     sources = ("model.patterns:window", "model.patterns:fixed", "model.masks:mask")
-
-    @classmethod
-    def values(cls) -> dict[str, tuple[int, ...]]:
-        return {"row": tuple(range(1, N_MAX + 1))}
 
     @classmethod
     def data(cls) -> dict[str, Any]:

@@ -39,6 +39,10 @@ class V4Layers(Figure):
     )
 
     @classmethod
+    def values(cls) -> dict[str, tuple[int, ...]]:
+        return {"depth": tuple(range(1, 41))}
+
+    @classmethod
     def data(cls) -> dict[str, Any]:
         """Kinds, owners and choosers of all layers; the four sums; bytes of a long context."""
         from model.attention.compressed.config import (  # noqa: PLC0415 -- loads torch

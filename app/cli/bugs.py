@@ -39,12 +39,12 @@ def overview(name: str) -> dict[str, Any]:
 
 
 def table(bugs: list[dict[str, Any]]) -> str:
-    """One line a bug; step 0 is the prompt, a dash says that the logits never show it."""
+    """One line a bug; step 1 reads the prompt, a dash says that the logits never show it."""
     head = f"{'bug':24}{'bad from step':>14}{'largest difference':>20}   source"
     return "\n".join([head, *map(line, bugs)])
 
 
 def line(bug: dict[str, Any]) -> str:
     step, largest = bug["first_bad_step"], bug["largest_difference"]
-    shown = "-" if step is None else str(step)
+    shown = "-" if step is None else str(step + 1)
     return f"{bug['id']:24}{shown:>14}{largest:20.2g}   {bug['source']}"

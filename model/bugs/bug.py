@@ -4,7 +4,7 @@ import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from torch import Tensor
 
@@ -25,7 +25,8 @@ class Gauge(NamedTuple):
 class Observed(NamedTuple):
     """One run of a bench: what the logits ought to be, what they were, and the gauges.
 
-    expected, found: [steps vocab], one row a step; a row of NaN where nothing came out.
+    expected, found: [steps vocab], one row a step; a row of NaN where nothing came out. They
+    are probabilities where the bug compares those.
     words: how token ids are shown. fed: what each step read last. written: a whole text, if
     the bench writes one.
     """
@@ -49,7 +50,8 @@ class Bug:
     right, twin: "module:qualname" of what goes into the seam; `method` names the part of
     `right` worth reading beside the twin. seam: the argument the bench and the law have for it.
     source: a public report, "owner/repo#number". step: the lesson step it belongs to.
-    caught_by: the test that fails with the twin. tolerance: how far the right piece may be off.
+    caught_by: the test that fails with the twin. compared: what the bench returns.
+    tolerance: how far the right piece may be off.
     """
 
     id: str
@@ -64,6 +66,7 @@ class Bug:
     seam: str
     bench: Bench
     caught_by: str
+    compared: Literal["logits", "probabilities"] = "logits"
     tolerance: float = EXACT
 
     @property
@@ -104,10 +107,10 @@ class Reading:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """Everything the lab shows of one bug. Step 0 is the prompt, later steps read one token.
+    """Everything the lab shows of one bug. Its first step reads the prompt, later ones one token.
 
-    first_bad_step: None where no logit ever shows it. without: the largest difference of the
-    same bench with the right piece.
+    first_bad_step: its index in steps, None where no logit ever shows it. without: the largest
+    difference of the same bench with the right piece.
     """
 
     id: str

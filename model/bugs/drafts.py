@@ -184,6 +184,7 @@ BUGS = {
         twin="model.bugs.drafts:softmax_of_the_rest",
         seam="mend",
         bench=one_draft,
+        compared="probabilities",
         caught_by=f"{LAWS}test_speculation_emits_the_targets_law",
     ),
 }

@@ -24,7 +24,7 @@ kv.figure("head-wiring", (() => {
       const head = reads[i]
       const wrong = head !== right[i]
       marks.push(kit.wire(`wire${i}`, `M ${queryX(i)} ${at.query + at.box} C ${queryX(i)} ${at.kv - 8}, ${centre(head)} ${at.query + at.box + 8}, ${centre(head)} ${at.kv}`, { role: wrong ? "bad" : "query", state: wrong ? "now dashed" : "now" }))
-      marks.push(kit.cell(`q${i}`, queryX(i) - boxW / 2, at.query, boxW, at.box, w > 420 ? `query ${i + 1}` : `q${i + 1}`, "query", "now", { tip: () => [`Query head ${i + 1} of ${HEADS}`, `counted from 0: head ${i} reads key-value head ${right[i]} = ⌊${i} / ${HEADS / p.kv_heads}⌋${wrong ? `; dealt out in turn it gets ${head}` : ""}`] }))
+      marks.push(kit.cell(`q${i}`, queryX(i) - boxW / 2, at.query, boxW, at.box, w > 420 ? `query ${i + 1}` : `q${i + 1}`, "query", "now", { tip: () => [`Query head ${i + 1} of ${HEADS}`, `it reads key-value head ${right[i] + 1} = ⌈${i + 1} / ${HEADS / p.kv_heads}⌉${wrong ? `; dealt out in turn it gets ${head + 1}` : ""}`] }))
     }
     const top = at.rows
     const cellH = Math.max(5, Math.min(20, at.room / n - 2))

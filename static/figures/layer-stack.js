@@ -18,7 +18,7 @@ kv.figure("layer-stack", (() => {
     const marks = [kit.label("t", 0, 12, `${sizes.length} layers at ${kit.whole(tokens(ctx))} tokens`, { cls: "title" })]
     sizes.forEach((n, i) => {
       const h = Math.max(3, 170 * (n / most))
-      marks.push(kit.cell(`l${i}`, i * width, 200 - h, Math.max(2, width - 1.5), h, "", windows[i] === null ? "key" : "query", "kept", { tip: [`Layer ${i}: ${windows[i] === null ? "reads everything" : `window ${kit.whole(windows[i])}`}`, `${kit.whole(n)} bytes = ${kit.bytes(n)}`] }))
+      marks.push(kit.cell(`l${i}`, i * width, 200 - h, Math.max(2, width - 1.5), h, "", windows[i] === null ? "key" : "query", "kept", { tip: [`Layer ${i + 1}: ${windows[i] === null ? "reads everything" : `window ${kit.whole(windows[i])}`}`, `${kit.whole(n)} bytes = ${kit.bytes(n)}`] }))
     })
     const { local, global, n } = split(ctx)
     const total = local + global

@@ -26,17 +26,17 @@ kv.figure("pattern-grid", (() => {
     const marks = []
     for (let q = 0; q < p.n; q++) {
       const y = 18 + q * size
-      marks.push(kit.label(`q${q}`, labelW - 6, y + size / 2 + 4, size >= 13 || q === i ? (labelW < 62 ? `${q + 1}` : `query ${q + 1}`) : "", { anchor: "end", cls: q === i ? "strong" : "quiet" }))
+      marks.push(kit.label(`q${q}`, labelW - 6, y + size / 2 + 4, size >= 13 || q === i ? (labelW < 62 ? `${q}` : `query ${q}`) : "", { anchor: "end", cls: q === i ? "strong" : "quiet" }))
       for (let j = 0; j < columns; j++) {
         const on = reads(ctx, q, j)
         marks.push(kit.cell(`c${q}.${j}`, labelW + j * size, y, size - 1.5, size - 1.5, "", q === i ? "query" : "key", on ? (q === i ? "now" : "kept") : "masked",
-          q === i ? { tip: [`Query ${q + 1}, key ${j + 1}`, on ? "may be read" : "may not be read"] } : {}))
+          q === i ? { tip: [`Query ${q}, key ${j}`, on ? "may be read" : "may not be read"] } : {}))
       }
     }
-    marks.push(kit.label("keys", labelW, 11, p.pattern === "cross" ? "source keys" : "keys, the first on the left", { cls: "quiet" }))
+    marks.push(kit.label("keys", labelW, 11, p.pattern === "cross" ? "source keys, from 0 on" : "keys, from 0 on", { cls: "quiet" }))
     const y = 18 + p.n * size + 22
-    marks.push(kit.label("store", labelW, y - 6, `the cache after query ${i + 1}`, { cls: "title" }))
-    for (let j = 0; j < columns; j++) marks.push(kit.cell(`s${j}`, labelW + j * size, y, size - 1.5, Math.max(16, size - 1.5), kept(ctx, j) === "evicted" && size >= 14 ? "×" : "", "value", kept(ctx, j), { tip: [`Row of key ${j + 1}`, told[kept(ctx, j)]] }))
+    marks.push(kit.label("store", labelW, y - 6, `the cache after query ${i}`, { cls: "title" }))
+    for (let j = 0; j < columns; j++) marks.push(kit.cell(`s${j}`, labelW + j * size, y, size - 1.5, Math.max(16, size - 1.5), kept(ctx, j) === "evicted" && size >= 14 ? "×" : "", "value", kept(ctx, j), { tip: [`Row of key ${j}`, told[kept(ctx, j)]] }))
     return { marks, w, h: y + Math.max(18, size) + 4 }
   }
   const count = (ctx, state) => Array.from({ length: width(ctx) }, (_, j) => kept(ctx, j)).filter((s) => s === state).length
@@ -45,10 +45,10 @@ kv.figure("pattern-grid", (() => {
     const { p, kit, spec } = ctx
     const causal = spec.data.tables.causal.pairs[p.n - 1]
     const dropped = count(ctx, "evicted")
-    return `${kit.whole(pairs(ctx))} pairs over ${p.n} tokens (causal attention: ${kit.whole(causal)}); query ${ctx.p.row + 1} reads ${kit.plural(readBy(ctx), "key")}; after it ${kit.plural(count(ctx, "kept"), "row")} must stay${dropped ? ` and ${dropped} may be dropped` : ", and none may be dropped"}.`
+    return `${kit.whole(pairs(ctx))} pairs over ${p.n} tokens (causal attention: ${kit.whole(causal)}); query ${ctx.p.row} reads ${kit.plural(readBy(ctx), "key")}; after it ${kit.plural(count(ctx, "kept"), "row")} must stay${dropped ? ` and ${dropped} may be dropped` : ", and none may be dropped"}.`
   }
   const table = (ctx) => ({ caption: `Keys each query may read, pattern ${keyOf(ctx)}`, head: ["query", "keys it reads", "how many"],
-    rows: Array.from({ length: ctx.p.n }, (_, q) => { const list = Array.from({ length: width(ctx) }, (_, j) => j).filter((j) => reads(ctx, q, j)); return [q + 1, list.map((j) => j + 1).join(" "), list.length] }) })
+    rows: Array.from({ length: ctx.p.n }, (_, q) => { const list = Array.from({ length: width(ctx) }, (_, j) => j).filter((j) => reads(ctx, q, j)); return [q, list.join(" "), list.length] }) })
   const hides = ({ spec, p }) => [["size"], ["second"]].slice(spec.data.families[p.pattern]).flat()
   const bounds = ({ p }) => ({ row: [0, p.n - 1] })
   return { draw, status, table, hides, bounds }

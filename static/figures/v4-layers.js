@@ -4,9 +4,10 @@ kv.figure("v4-layers", (() => {
   const DOES = {
     window: () => "reads its window only",
     full: (one) => `makes one entry per ${one.ratio === 1 ? "token" : `${one.ratio} tokens`}, and chooses among them`,
-    reindex: (one) => `reads the entries of layer ${one.owner}, and chooses among them anew`,
-    reuse: (one) => `reads the entries of layer ${one.owner} that layer ${one.chooser} chose`,
+    reindex: (one) => `reads the entries of layer ${one.owner + 1}, and chooses among them anew`,
+    reuse: (one) => `reads the entries of layer ${one.owner + 1} that layer ${one.chooser + 1} chose`,
   }
+  const told = (layer) => (layer === null ? "none" : layer + 1)
   const draw = (ctx) => {
     const { spec, p, w, kit } = ctx
     const { layers, owners, row, sums } = spec.data
@@ -36,7 +37,7 @@ kv.figure("v4-layers", (() => {
     layers.forEach((one, layer) => {
       const [role, state] = KINDS[one.kind]
       const { x, y } = at(layer)
-      marks.push(kit.cell(`l${layer}`, x, y, cell, high, String(layer), role, state, { tip: () => [`Layer ${layer}: ${KINDS[one.kind][2]}`, DOES[one.kind](one)] }))
+      marks.push(kit.cell(`l${layer}`, x, y, cell, high, String(layer + 1), role, state, { tip: () => [`Layer ${layer + 1}: ${KINDS[one.kind][2]}`, DOES[one.kind](one)] }))
     })
     marks.push(kit.bar("chosen", at(p.depth).x - 3, at(p.depth).y - 3, cell + 6, high + 6, "accent", { state: "ghost" }))
     const gridH = 4 + Math.ceil(layers.length / per) * (high + gap)
@@ -65,11 +66,11 @@ kv.figure("v4-layers", (() => {
   const status = ({ spec, p, kit }) => {
     const one = spec.data.layers[p.depth]
     const sum = spec.data.sums[p.stage]
-    return `Layer ${p.depth} (${KINDS[one.kind][2]}) ${DOES[one.kind](one)}. The sum so far: ${kit.whole(sum)} bytes a token; finished, ${kit.bytes(spec.data.bytes)} at ${kit.whole(spec.data.tokens)} tokens.`
+    return `Layer ${p.depth + 1} (${KINDS[one.kind][2]}) ${DOES[one.kind](one)}. The sum so far: ${kit.whole(sum)} bytes a token; finished, ${kit.bytes(spec.data.bytes)} at ${kit.whole(spec.data.tokens)} tokens.`
   }
   const table = ({ spec }) => ({
     caption: "DeepSeek-V4.1-Flash, layer by layer", head: ["layer", "kind", "entries of layer", "chosen by layer", "tokens an entry"],
-    rows: spec.data.layers.map((one, layer) => [layer, KINDS[one.kind][2], one.owner ?? "none", one.chooser ?? "none", one.ratio || "none"]),
+    rows: spec.data.layers.map((one, layer) => [layer + 1, KINDS[one.kind][2], told(one.owner), told(one.chooser), one.ratio || "none"]),
   })
   return { draw, status, table }
 })())

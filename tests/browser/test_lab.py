@@ -33,6 +33,24 @@ def test_every_bug_has_ink_on_and_off_and_only_a_wrong_one_is_marked(
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+def test_steps_count_from_one_and_chances_are_not_called_logits(read: Callable[..., Any]):
+    one = read()
+    page = one.open("/break-it", live=False)
+    for name in ("top-left-mask", "mask-skipped", "acceptance-law"):
+        bug, first = BUGS[name], run_bug(name).first_bad_step
+        one.to_step(list(BUGS).index(name))
+        one.until("id => document.querySelector('.step.on').id === id", name)
+        one.settle()
+        said = page.locator(".stage-status").inner_text()
+        if bug.compared == "logits":
+            assert first is not None
+            assert f"wrong from step {first + 1} on" in said
+        else:
+            assert bug.compared in said
+            assert "logits" not in page.locator(".lab .stage-holder").inner_text()
+            assert "word" not in said
+
+
 def test_a_bug_can_be_linked_and_shows_both_sources(read: Callable[..., Any]):
     one = read()
     page = one.open("/break-it#gqa-tiled", live=False)
