@@ -186,6 +186,7 @@ def live(trace: Trace) -> dict[str, dict[str, str]]:
     """Numbers of this run that the prose quotes, each with how it came about."""
     n = len(trace.words)
     naive, cached = trace.naive.work, trace.cached.work
+    never = int((trace.cached.steps[0].probabilities == 0).sum())
     measured = "counted while this sentence ran"
     told = {
         "n-read": (f"{len(trace.reading.tokens)}", "words the toy reads of this sentence"),
@@ -197,6 +198,8 @@ def live(trace: Trace) -> dict[str, dict[str, str]]:
         "scores-cached": (f"{cached.self_scores:,}", measured),
         "flops-naive": (f"{naive.flops:,}", measured),
         "flops-cached": (f"{cached.flops:,}", measured),
+        "vocabulary": (f"{len(trace.vocabulary)}", "words it knows, marks included"),
+        "never-written": (f"{never}", "logits left out before each word is chosen"),
         "numbers-per-token": (f"{trace.numbers_per_token}", "counted on the kept tensors"),
         "cache-bytes": (f"{trace.cache_bytes:,}", "nbytes of the kept tensors"),
         "cross-bytes": (f"{trace.cross_bytes:,}", "nbytes of the kept tensors"),

@@ -10,10 +10,12 @@ import pytest
 import torch
 
 from app.deeper_runs import KNOBS
+from app.lessons import load_lessons
 from app.runs import DEFAULT_SENTENCE, EXAMPLES, part_of, trace_of
 from figures.block_cost import SIZES, block_of, counted
 from figures.choosing import first
-from figures.recording import shown
+from figures.recording import live, shown
+from figures.schedule import timelines
 from figures.speculation import GREEDY, Speculation, drafted
 from model.attention.online_table import record_row
 from model.engine.shipped import read_measurements, tell
@@ -253,3 +255,21 @@ def test_a_process_that_ends_while_it_measures_ends_well():
         [sys.executable, "-c", code], capture_output=True, text=True, check=False
     )
     assert (ended.returncode, ended.stdout.strip(), ended.stderr) == (0, "measuring", "")
+
+
+@pytest.mark.parametrize("text", EXAMPLES)
+def test_the_words_that_can_never_be_chosen_are_those_the_stages_are_not_given(text: str):
+    trace = trace_of(text)
+    told = {name: int(live(trace)[name]["text"]) for name in ("vocabulary", "never-written")}
+    kept = choose_again(trace, 0, Sampling(), 1)["kept"]
+    assert told["vocabulary"] - told["never-written"] == kept[0] < told["vocabulary"]
+
+
+def test_a_try_that_tells_of_a_preemption_shows_one():
+    steps = [s for s in load_lessons()[-1].steps if s.figure == "schedule"]
+    told = [t for step in steps for t in step.tries if "put back" in t.html]
+    assert told
+    for one in told:
+        state = {**steps[0].figure_params, **one.figure_params}
+        gone = timelines()[f"{state['workload']}/{state['policy']}"]["preempted"]
+        assert [request["request"] for request in gone if request["request"] in one.html]
