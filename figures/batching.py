@@ -7,17 +7,17 @@ from bokeh.models import ColumnDataSource, NumeralTickFormatter
 from bokeh.plotting import figure
 
 from figures.base import Figure
-from figures.charts import chart
-from figures.serving_costs import BATCHES, CONTEXTS, MODELS, table
+from figures.charts import chart, compact
+from figures.serving_costs import BATCHES, CONTEXTS, MODELS, kept, table
 from model.hardware import CHIPS
 
 
 class Batching(Figure):
     chip = param.Selector(
         default="h100",
-        objects={chip.name: key for key, chip in CHIPS.items()},
+        objects={chip.name: key for key, chip in CHIPS.items() if chip.nbytes},
         label="Chip",
-        doc="Whose bandwidth and rate.",
+        doc="Whose bandwidth, rate and memory.",
     )
     model = param.Selector(
         default=0,
@@ -32,13 +32,19 @@ class Batching(Figure):
     title = "A step, as the batch grows"
     description = (
         "Two curves over the number of sequences: the least time a decode step takes, and that "
-        "time if the caches were free. They part where the caches outweigh the weights."
+        "time if the caches were short. They part where the caches outweigh the weights, and are "
+        "dotted where the memory is full."
     )
-    sources = ("model.costs:decode_step", "model.costs:throughput_limit")
+    sources = (
+        "model.costs:decode_step",
+        "model.costs:throughput_limit",
+        "model.costs:sequences_that_fit",
+    )
 
     @classmethod
     def data(cls) -> dict[str, Any]:
-        return table()
+        """What steps move, and what has to fit in memory."""
+        return table() | {"kept": [kept(name) for name in MODELS]}
 
     @classmethod
     def values(cls) -> dict[str, tuple[int, ...]]:
@@ -46,7 +52,10 @@ class Batching(Figure):
 
     @classmethod
     def plot(cls) -> figure:
-        """Curves called step and short: the chosen context, and the shortest one."""
+        """Draw the chosen context and the shortest; sources are step, short, each with -over, full.
+
+        What does not fit in memory is in the source that ends in -over; full is the last that does.
+        """
         drawn = chart(
             "sequences in the batch",
             "milliseconds a step",
@@ -56,17 +65,17 @@ class Batching(Figure):
             ("step", "#0b5fa5", "solid", "at this context"),
             ("short", "#5a5c63", "dashed", f"at {CONTEXTS[0]} tokens"),
         ):
-            source = ColumnDataSource({"x": BATCHES, "y": [float(b) for b in BATCHES]}, name=name)
-            drawn.line(
-                "x",
-                "y",
-                source=source,
-                color=colour,
-                line_dash=dash,
-                line_width=3,
-                legend_label=label,
-            )
-            drawn.scatter("x", "y", source=source, color=colour, size=7)
-        drawn.legend.location = "top_left"
+            first = [float(batch) for batch in BATCHES]  # a logarithmic axis needs some numbers
+            fits = ColumnDataSource({"x": BATCHES, "y": first}, name=name)
+            over = ColumnDataSource({"x": [], "y": []}, name=f"{name}-over")
+            style = {"color": colour, "line_width": 3, "legend_label": label}
+            drawn.line("x", "y", source=fits, line_dash=dash, **style)
+            drawn.line("x", "y", source=over, line_dash="dotted", line_alpha=0.6, **style)
+            drawn.scatter("x", "y", source=fits, color=colour, size=7)
+        full = ColumnDataSource({"x": [], "y": []}, name="full")
+        drawn.line(
+            "x", "y", source=full, color="#b3261e", line_width=2, legend_label="memory is full"
+        )
+        compact(drawn)
         drawn.axis.formatter = NumeralTickFormatter(format="0,0.[00]")
         return drawn

@@ -30,3 +30,11 @@ def chart(
         outline_line_color=None,
         **more,
     )
+
+
+def compact(drawn: figure) -> None:
+    """Keep the legend small, top left: on a phone a chart is a hundred points high."""
+    legend = drawn.legend
+    legend.location = "top_left"
+    legend.label_text_font_size = "11px"
+    legend.update(spacing=0, padding=2, margin=4, glyph_height=14, label_height=14)

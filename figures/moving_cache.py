@@ -16,6 +16,7 @@ from model.serving.transfer import (
     load_seconds,
     recompute_seconds,
 )
+from model.sizing.catalogue import find, model_of
 from model.work_of import work_of
 
 TOKENS = (512, 2_048, 8_192, 32_768, 131_072)
@@ -58,7 +59,14 @@ class MovingCache(Figure):
 def timed() -> dict[str, Any]:
     links = [vars(link) for link in LINKS.values()]
     rows = [[_row(name, n) for n in TOKENS] for name in MODELS]
-    return {"models": MODELS, "tokens": TOKENS, "links": links, "rows": rows, "chip": CHIP_NAME}
+    return {
+        "models": MODELS,
+        "most": [model_of(find(name).name).max_tokens for name in MODELS],
+        "tokens": TOKENS,
+        "links": links,
+        "rows": rows,
+        "chip": CHIP_NAME,
+    }
 
 
 CHIP_NAME = CHIPS[CHIP].name

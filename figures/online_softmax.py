@@ -36,8 +36,9 @@ class OnlineSoftmax(Figure):
 
     title = "Softmax in blocks"
     description = (
-        "A row of scores cut into blocks. After each block three numbers are kept: the largest "
-        "score so far, the sum of exponentials and the mix of values; older ones are rescaled."
+        "A row of scores cut into blocks. After each block two numbers and a row are kept: the "
+        "largest score so far, the sum of exponentials, and the mix of values, as wide as a value; "
+        "older ones are rescaled."
     )
     sources = ("model.attention.online_softmax:merge", "model.attention.online_softmax:read_block")
 

@@ -182,11 +182,23 @@ def _cross(trace: Trace) -> dict[str, Any]:
     }
 
 
+def _on_the_first(trace: Trace) -> tuple[float, float]:
+    """Mean share of self-attention that later words put on the first, and an even share.
+
+    Over all layers and heads. A run of one step has no later word, and reads itself alone.
+    """
+    steps = trace.cached.steps[1:] or trace.cached.steps
+    rows = [one.weights[:, -1] for step in steps for one in _attentions(step)]
+    found = np.mean([row[:, 0].mean() for row in rows])
+    return float(found), float(np.mean([1 / row.shape[-1] for row in rows]))
+
+
 def live(trace: Trace) -> dict[str, dict[str, str]]:
     """Numbers of this run that the prose quotes, each with how it came about."""
     n = len(trace.words)
     naive, cached = trace.naive.work, trace.cached.work
     never = int((trace.cached.steps[0].probabilities == 0).sum())
+    first, even = _on_the_first(trace)
     measured = "counted while this sentence ran"
     told = {
         "n-read": (f"{len(trace.reading.tokens)}", "words the toy reads of this sentence"),
@@ -203,6 +215,8 @@ def live(trace: Trace) -> dict[str, dict[str, str]]:
         "numbers-per-token": (f"{trace.numbers_per_token}", "counted on the kept tensors"),
         "cache-bytes": (f"{trace.cache_bytes:,}", "nbytes of the kept tensors"),
         "cross-bytes": (f"{trace.cross_bytes:,}", "nbytes of the kept tensors"),
+        "first-token-weight": (f"{first:.0%}", "mean over layers, heads and words after the first"),
+        "first-token-even": (f"{even:.0%}", "1 ÷ words read so far, mean over the same words"),
         "max-abs-diff": (f"{trace.max_abs_diff}", "largest difference over all logits"),
     }
     return {name: {"text": text, "how": how} for name, (text, how) in told.items()}

@@ -7,12 +7,12 @@ So a few numbers for each model give every step, and a chip turns them into time
 from functools import cache
 from typing import Any
 
-from model.costs import cache_traffic, decode_step, prefill_step
+from model.costs import BF16, cache_bytes, cache_traffic, decode_step, prefill_step
 from model.hardware import CHIPS, Chip
 from model.sizing.catalogue import entries, find, model_of
 from model.work_of import work_of
 
-FIRST = ("Llama 3 8B", "Llama 2 7B", "Llama 3 70B", "Mixtral 8x7B", "DeepSeek-V3")
+FIRST = ("Llama 3 8B", "Llama 2 7B", "Llama 3.1 70B", "Mixtral 8x7B", "DeepSeek-V3")
 NAMED = {find(name).name for name in FIRST}
 MODELS = (*FIRST, *(entry.name for entry in entries() if entry.name not in NAMED))
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
@@ -34,6 +34,7 @@ def on(chip: Chip) -> dict[str, Any]:
         "format": form,
         "bytes_per_s": chip.bytes_per_s,
         "flops_per_s": chip.peak(form),
+        "nbytes": chip.nbytes,
         "ridge": _short(chip.ridge(form)),
         "intensity": (at := sorted((*ROOF, chip.ridge(form)))),
         "roof": [_short(chip.attainable(x, form) / 1e12) for x in at],
@@ -52,6 +53,15 @@ def passes(name: str) -> dict[str, Any]:
         "prefill_bytes": [round(step.nbytes) for step in prefills],
         "most": model.max_tokens,
         "assumed": list(work.assumed),
+    }
+
+
+def kept(name: str) -> dict[str, Any]:
+    """What one model fills memory with: bytes of its weights, and of a sequence at each context."""
+    work = work_of(name)
+    return {
+        "weights": round(work.weights_kept * BF16.weight_bytes),
+        "cache": [round(cache_bytes(work, n)) for n in CONTEXTS],
     }
 
 

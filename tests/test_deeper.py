@@ -199,6 +199,15 @@ def test_no_block_size_changes_the_result_of_a_row():
     json.dumps(found, allow_nan=False)
 
 
+def test_two_numbers_and_a_row_as_wide_as_a_value_are_all_that_is_kept_of_a_row():
+    for width in (1, 3):
+        found = record_row(np.arange(4.0), np.ones((4, width)), (2,))
+        for state in found["blocks"]["2"]:
+            assert isinstance(state["m"], float)
+            assert isinstance(state["l"], float)
+            assert len(state["o"]) == width
+
+
 @every_sentence
 @pytest.mark.parametrize("rule", ["h2o", "snapkv"])
 def test_a_rule_keeps_no_more_than_its_budget_and_the_newest_always(text: str, rule: str):

@@ -145,6 +145,17 @@ def test_counts_sent_are_those_of_the_closed_forms(text: str):
     assert run["same_words"]
 
 
+@every_sentence
+def test_the_share_on_the_first_word_is_that_of_the_weights_sent(text: str):
+    """Weights of later words on the start mark; all of them spread evenly are 1, 1/2, 1/3 .."""
+    run, weights = run_of(text), unpacked(run_of(text))["weights"]
+    n = weights.shape[2]
+    later = slice(1, n) if n > 1 else slice(0, n)
+    found = {name: run["live"][f"first-token-{name}"]["text"] for name in ("weight", "even")}
+    assert found["weight"] == f"{weights[:, :, later, 0].mean():.0%}"
+    assert found["even"] == f"{(1 / np.arange(1, n + 1))[later].mean():.0%}"
+
+
 def test_the_projections_in_the_tooltips_are_the_ones_that_ran():
     """Memory · W and row · W, multiplied with what was sent, give the rows that were sent."""
     sent = {**unpacked(run_of(DEFAULT_SENTENCE)), **unpacked(projections())}

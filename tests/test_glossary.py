@@ -19,13 +19,23 @@ FILES = sorted(path for path in CONTENT.glob("*.md") if path.name != "README.md"
 LESSONS = {lesson.slug: lesson for lesson in load_lessons()}
 FIRST = "the-cache-step-by-step"
 SECTION = r'<section class="step" id="([a-z0-9-]+)"(.*?)</section>'
-FEWEST_TERMS, MOST_SENTENCES, ASKED = 45, 3, 20
+FEWEST_TERMS, MOST_SENTENCES, ASKED, FEWEST_LINKS = 45, 3, 20, 15
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_every_term_that_is_linked_has_an_entry(path: Path):
     linked = terms(render(path.read_text(encoding="utf-8").split("---\n", 2)[2]))
     assert sorted(set(linked) - set(glossary.entries())) == []
+
+
+def test_every_term_is_linked_from_a_lesson():
+    """An entry that no lesson links to is one that nobody is led to when the word comes up."""
+    assert sorted(set(glossary.entries()) - set(lessons_that_use())) == []
+
+
+@pytest.mark.parametrize("slug", LESSONS)
+def test_every_lesson_links_the_terms_it_uses(slug: str):
+    assert len({term for step in LESSONS[slug].steps for term in terms(step.html)}) >= FEWEST_LINKS
 
 
 def test_a_linked_term_tells_its_meaning_where_it_stands():

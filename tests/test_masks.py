@@ -10,6 +10,7 @@ from torch import Tensor
 
 from model import masks, patterns, stacks
 from model.errors import BadInput
+from model.facts import fact
 from model.patterns import PATTERNS
 
 SIZES = {
@@ -124,16 +125,25 @@ def test_two_hops_of_a_sparse_pattern_reach_everything(pattern: masks.Predicate)
     assert torch.equal(stacks.reachable([hops, hops]), masks.square(masks.causal, 25))
 
 
-def test_fixed_parts_as_layers_need_their_order():
+@pytest.mark.parametrize(("size", "n"), [(4, 16), (8, 64), (5, 23)])
+def test_fixed_parts_as_layers_need_their_order_and_strided_ones_do_not(size: int, n: int):
     local, summary = (
-        masks.square(part, 16) for part in (masks.own_block(4), masks.summaries(4, 1))
+        masks.square(part, n) for part in (masks.own_block(size), masks.summaries(size, 1))
     )
-    everything = masks.square(masks.causal, 16)
+    everything = masks.square(masks.causal, n)
     assert torch.equal(stacks.reachable([local, summary]), everything)
     assert not torch.equal(stacks.reachable([summary, local]), everything)
-    columns = [masks.square(part, 16) for part in (masks.window(4), masks.every(4))]
+    columns = [masks.square(part, n) for part in (masks.window(size), masks.every(size))]
     assert torch.equal(stacks.reachable(columns), everything)
     assert torch.equal(stacks.reachable(columns[::-1]), everything)
+
+
+def test_the_wrong_order_knows_the_last_key_of_a_closed_block_alone():
+    assert fact("fixed-summaries-lower").text == "chosen"
+    for query, block in ((15, 0), (13, 2), (6, 0)):
+        layers = [masks.square(p, 16) for p in (masks.summaries(4, 1), masks.own_block(4))]
+        known = stacks.reachable(layers)[query, 4 * block : 4 * block + 4]
+        assert known.tolist() == [False, False, False, True]
 
 
 @given(widths=st.lists(st.integers(1, 6), min_size=1, max_size=6))

@@ -2,8 +2,9 @@
 
 import pytest
 
+from figures.batching import Batching
 from figures.serving_costs import BATCHES, CONTEXTS, MODELS, on, table
-from model.costs import bound, decode_step, prefill_step
+from model.costs import bound, decode_step, prefill_step, sequences_that_fit
 from model.hardware import CHIPS
 from model.sizing.catalogue import entries, find
 from model.work_of import work_of
@@ -39,3 +40,14 @@ def test_a_chip_s_rates_are_those_that_bound_a_step(key: str):
     sent = on(chip)
     seconds = max(step.nbytes / sent["bytes_per_s"], step.flops / sent["flops_per_s"])
     assert seconds == bound(step, chip, sent["format"]).seconds
+
+
+@every_model
+def test_memory_is_filled_with_what_was_sent_as_the_costs_say(index: int):
+    """Weights of all, and a cache for each: what is left divided by a sequence's bytes."""
+    kept, work = Batching.data()["kept"][index], work_of(MODELS[index])
+    for chip in CHIPS.values():
+        for n, context in enumerate(CONTEXTS):
+            room = on(chip)["nbytes"] - kept["weights"]
+            most = sequences_that_fit(work, context, chip.nbytes or 0.0)
+            assert max(room // kept["cache"][n], 0) == most

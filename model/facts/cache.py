@@ -117,6 +117,7 @@ FACTS = {
         source=SMOLLM2_135M.source,
     ),
     "llama-2-7b-cache-1024": lambda: _llama(1_024),
+    "llama-2-7b-cache-2048": lambda: _llama(2_048),
     "llama-2-7b-cache-4096": lambda: _llama(4_096),
     "llama-2-7b-cache-32768": lambda: _llama(32_768),
     "bidirectional-rows": _behind_a_bidirectional_mask,

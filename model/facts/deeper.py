@@ -1,10 +1,13 @@
 """Answers to the questions of lesson 4, and a few of its numbers, by running the code itself."""
 
+import json
 from collections.abc import Callable
 from functools import cache
 
-from model.costs import bound, decode_step, prefill_step
+from model.costs import Formats, Step, bound, decode_step, equal_traffic_batch, prefill_step
 from model.facts import Fact
+from model.facts.measured import FOLDER
+from model.facts.serving import step_that_fits
 from model.hardware import CHIPS
 from model.serving.prefix_tree import PrefixTree
 from model.serving.tables import BlockTables
@@ -16,6 +19,8 @@ H100 = CHIPS["h100"]
 PROMPT, ANSWER, WIDTH = 2_048, 200, 4_096
 TERA = 1e12
 ROUNDING = 1e-12
+MB = 1e6
+SINGLE = Formats(weight_bytes=4.0, cache_bytes=4.0)
 
 
 @cache
@@ -65,12 +70,38 @@ def _prefill_is_decodes() -> Fact:
 
 
 def _batch_doubled() -> Fact:
-    work = work_of("Llama 3 8B")
-    rates = [n / bound(decode_step(work, n, 8_192), H100).seconds for n in (32, 64)]
+    rates = [n / bound(step_that_fits(n, 8_192), H100).seconds for n in (16, 32)]
     return Fact(
         text=f"{rates[1] / rates[0]:.2f} times",
         how=f"{rates[1]:,.0f} ÷ {rates[0]:,.0f} tokens a second",
         source=H100.source,
+    )
+
+
+@cache
+def _longest_sweep() -> tuple[int, Step]:
+    """Tokens at the right end of the measured curves, and a step of one sequence there."""
+    rows = json.loads((FOLDER / "smollm2-growth.json").read_text(encoding="utf-8"))["rows"]
+    longest = max(row["context"] for row in rows if row["batch"] == 1)
+    return longest, decode_step(work_of("SmolLM2-135M"), 1, longest, SINGLE)
+
+
+def _rows_beside_weights() -> Fact:
+    _, step = _longest_sweep()
+    return Fact(
+        text=f"{step.cache_bytes / step.weight_bytes:.0%}",
+        how=f"{step.cache_bytes / MB:.0f} MB of rows ÷ {step.weight_bytes / MB:.0f} MB of weights, "
+        "float32",
+    )
+
+
+def _rows_equal_weights() -> Fact:
+    work = work_of("SmolLM2-135M")
+    tokens = equal_traffic_batch(work, 1, SINGLE)  # of one token each: so many rows
+    one = decode_step(work, 1, 1, SINGLE)
+    return Fact(
+        text=f"{round(tokens, -2):,.0f}",
+        how=f"{one.weight_bytes:,.0f} bytes of weights ÷ {one.cache_bytes:,.0f} bytes a token",
     )
 
 
@@ -175,6 +206,9 @@ FACTS: dict[str, Callable[[], Fact]] = {
     "attention-when-doubled": _doubling,
     "prefill-minus-decodes": _prefill_is_decodes,
     "batch-doubled-at-8192": _batch_doubled,
+    "smollm2-longest-sweep": lambda: Fact(text=f"{_longest_sweep()[0]:,}", how="the last point"),
+    "smollm2-rows-beside-weights": _rows_beside_weights,
+    "smollm2-rows-equal-weights": _rows_equal_weights,
     "rotary-score-gap": _score_gap,
     "online-rescale": _rescale,
     "shared-blocks-10-of-4": _shared_blocks,

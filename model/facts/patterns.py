@@ -60,6 +60,17 @@ def _prefix_rows() -> str:
     return "move" if not torch.equal(*keys) else "stay"
 
 
+def _closed_block_known() -> str:
+    """What the fixed pattern, its summary layer below its local one, knows of a closed block."""
+    from model import masks, stacks  # noqa: PLC0415
+
+    block, n_tokens = 4, 16
+    layers = masks.summaries(block, 1), masks.own_block(block)
+    known = stacks.reachable([masks.square(layer, n_tokens) for layer in layers])[-1, :block]
+    kinds = {(): "none", (block - 1,): "chosen", tuple(range(block)): "all"}
+    return kinds[tuple(known.nonzero().flatten().tolist())]
+
+
 def _growing_layers() -> str:
     """Layers of Gemma 3 27B whose cache is larger at 100,001 tokens than at 100,000."""
     from model.sizing import catalogue  # noqa: PLC0415
@@ -82,5 +93,6 @@ FACTS = {
     "sinks-remember": partial(_sinks_remember, 10),
     "prefix-rows-move": _prefix_rows,
     "strided-drops": _strided_drops,
+    "fixed-summaries-lower": _closed_block_known,
     "gemma-3-growth": _growing_layers,
 }

@@ -72,7 +72,7 @@ def handover_bits_per_s(
 
 
 def rows_read_in_chunks(tokens: int, chunk: int) -> int:
-    """Key rows a prefill reads from the cache when it runs in chunks (Sarathi, 2403.02310).
+    """Key rows a prefill reads from the cache when it runs in chunks (Sarathi-Serve, 2403.02310).
 
     >>> rows_read_in_chunks(8192, 512), rows_read_in_chunks(8192, 8192)
     (69632, 8192)

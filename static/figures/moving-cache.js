@@ -26,7 +26,7 @@ kv.figure("moving-cache", (() => {
     const r = row(ctx)
     return `${spec.data.models[p.model]}, ${kit.whole(spec.data.tokens[p.tokens])} tokens: a link faster than ${kit.fix(r.break_even / 1e9, 1)} GB/s beats computing again. Ten such prompts a second, prefilled on one machine and decoded on another, put ${kit.fix(r.handover / 1e9, 1)} Gb/s on the link between them.`
   }
-  const note = ({ spec }) => `Links at their nominal rates; the prefill at half of the published peak of one ${spec.data.chip}.`
+  const note = ({ spec, kit, p }) => `Links at their nominal rates; the prefill at half of the published peak of one ${spec.data.chip}.${kit.conditions({ most: spec.data.most[p.model], assumed: [] }, spec.data.tokens[p.tokens])}`
   const table = (ctx) => ({ caption: `${ctx.spec.data.models[ctx.p.model]}, ${ctx.kit.whole(ctx.spec.data.tokens[ctx.p.tokens])} tokens`, head: ["way", "GB/s", "seconds"], rows: [...ctx.spec.data.links.map((link, i) => [link.name, ctx.kit.fix(link.bytes_per_s / 1e9, 0), ctx.kit.fix(row(ctx).load[i], 4)]), ["compute again", "", ctx.kit.fix(row(ctx).again, 4)]] })
   return { draw, status, note, table }
 })())

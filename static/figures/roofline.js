@@ -18,12 +18,7 @@ kv.figure("roofline", (() => {
     const side = one.intensity < c.ridge ? "memory decides, the arithmetic waits" : "arithmetic decides"
     return `${spec.data.models[p.model]} on ${c.name}: a decode step of ${kit.plural(spec.data.batches[p.batch], "sequence")} at ${kit.whole(spec.data.contexts[p.context])} tokens does ${kit.fix(one.intensity, 1)} FLOPs a byte, the ridge is at ${kit.fix(c.ridge, 0)}: ${side}; ${kit.fix(one.ms, 2)} ms at best. Prefilling them does ${kit.whole(prefill(ctx).intensity)}.`
   }
-  const conditions = (ctx) => {
-    const { most, assumed } = passes(ctx)
-    const beyond = most && ctx.spec.data.contexts[ctx.p.context] > most ? [`the model was made for ${ctx.kit.whole(most)} tokens`] : []
-    return [...assumed, ...beyond].map((told) => ` ${told[0].toUpperCase()}${told.slice(1)}.`).join("")
-  }
-  const note = (ctx) => (ctx.p.chip === "machine" ? "Measured here, just now; published chips are their makers' peaks." : `Published: ${chip(ctx).source}, ${chip(ctx).format}.`) + conditions(ctx)
+  const note = (ctx) => (ctx.p.chip === "machine" ? "Measured here, just now; published chips are their makers' peaks." : `Published: ${chip(ctx).source}, ${chip(ctx).format}.`) + ctx.kit.conditions(passes(ctx), ctx.spec.data.contexts[ctx.p.context])
   const table = (ctx) => {
     const { spec, p, kit } = ctx
     return { caption: `${spec.data.models[p.model]} on ${chip(ctx).name}, context ${kit.whole(spec.data.contexts[p.context])}`, head: ["sequences", "FLOPs per byte", "milliseconds a step, at best"],

@@ -29,6 +29,12 @@
     return { intensity: flops / moved, ms: 1e3 * seconds, rate: flops / seconds / 1e12 }
   }
 
+  /** What a model's count rests on, and whether the model was made for so many tokens. */
+  const conditions = ({ most, assumed }, tokens) => {
+    const beyond = most && tokens > most ? [`the model was made for ${whole(most)} tokens`] : []
+    return [...assumed, ...beyond].map((told) => ` ${told[0].toUpperCase()}${told.slice(1)}.`).join("")
+  }
+
   // ---- marks
   const cell = (k, x, y, w, h, text, role, state, more = {}) =>
     ({ type: "cell", k, x, y, w, h, text, role, state, ...more })
@@ -157,5 +163,5 @@
     return `${lines[0]}${m.text ? ": " + m.text : ""}`
   }
 
-  kv.kit = { fix, whole, tiny, percent, bytes, plural, timed, cell, label, wire, bar, matrix, dotLines, patch, el, MINUS }
+  kv.kit = { fix, whole, tiny, percent, bytes, plural, timed, conditions, cell, label, wire, bar, matrix, dotLines, patch, el, MINUS }
 })()
