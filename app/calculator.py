@@ -10,7 +10,7 @@ from typing import Any
 
 from model.errors import BadInput
 from model.sizing import alternatives, catalogue, formula
-from model.sizing.complaints import COMPLAINTS
+from model.sizing.complaints import wrong
 from model.sizing.fit import fit
 from model.sizing.formats import FORMATS
 from model.sizing.layers import Model
@@ -50,7 +50,7 @@ def options() -> dict[str, Any]:
 
 
 def complaints() -> list[dict[str, str]]:
-    """What other tools answered to public questions, and the right answer, computed."""
+    """What other tools wrongly answered to public questions, and the right answer, computed."""
     return [
         {
             "asked": one.asked,
@@ -59,7 +59,7 @@ def complaints() -> list[dict[str, str]]:
             "why": one.why,
             "source": one.source,
         }
-        for one in COMPLAINTS
+        for one in wrong()
     ]
 
 
@@ -75,7 +75,7 @@ def calculate(text: str) -> dict[str, Any]:
     notes: list[str] = []
     question = _question(form, notes)
     moved = {name: getattr(question, name) for name in LIMITS if _differs(form, question, name)}
-    memory = parse_bytes(str(form["memory"])) if form.get("memory") else None
+    memory = _memory(str(form["memory"])) if form.get("memory") else None
     models = _models(form)
     return {
         "notes": notes,
@@ -93,6 +93,12 @@ def _form(text: str) -> dict[str, Any]:
     if not isinstance(form, dict):
         raise BadInput("the form did not arrive whole; reload the page")
     return form
+
+
+def _memory(written: str) -> int:
+    """Bytes of one GPU's memory; the form says that a number without a unit counts GiB."""
+    bare = written.replace(".", "", 1).strip().isdecimal()
+    return parse_bytes(f"{written.strip()}GiB" if bare else written)
 
 
 def _models(form: dict[str, Any]) -> list[Model]:

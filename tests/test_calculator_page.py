@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.calculator import CURVE_TOKENS, LIMITS, MAX_MODELS, calculate, options
+from app.calculator import CURVE_TOKENS, LIMITS, MAX_MODELS, calculate, complaints, options
 from model.errors import BadInput
+from model.facts.sizing import FACTS
 from model.sizing import catalogue
 from model.sizing.question import ENGINES, Question
 from model.sizing.size import total_bytes
@@ -34,6 +35,17 @@ def test_the_page_and_the_command_give_one_number(engine: str):
     assert answer["cache_bytes"] == answer["views"][engine]
 
 
+def test_an_engine_without_the_format_says_so_and_the_others_are_sized():
+    answer = asked(k_format="kivi2", v_format="kivi2", tokens=4096)["answers"][0]
+    assert set(answer["views"]) == {"ideal"}
+    assert set(answer["not_in_engine"]) == set(ENGINES) - {"ideal"}
+    assert all("kivi2" in why for why in answer["not_in_engine"].values())
+
+
+def test_the_answers_listed_are_as_many_as_the_page_says():
+    assert len(complaints()) == int(FACTS["public-wrong-answers"]())  # type: ignore[operator]
+
+
 @pytest.mark.parametrize("name", LIMITS)
 def test_a_number_out_of_bounds_is_moved_and_said(name: str):
     low, high = LIMITS[name]
@@ -42,6 +54,13 @@ def test_a_number_out_of_bounds_is_moved_and_said(name: str):
     assert found["moved"][name] == high or name == "shared_prefix"
     if low > 0:
         assert any(f"{low:,} is shown" in note for note in asked(**{name: low - 5})["notes"])
+
+
+def test_memory_without_a_unit_counts_gibibytes_as_the_field_says():
+    fits = [asked(memory=written)["answers"][0]["fit"] for written in ("24", "24.0", "24 GiB")]
+    assert fits[0] == fits[1] == fits[2]
+    assert fits[0]["sequences"] > 0
+    assert asked(memory="24 GB")["answers"][0]["fit"] != fits[0]
 
 
 def test_the_curve_is_the_total_at_each_length():

@@ -10,7 +10,9 @@ import pytest
 from app.__main__ import main
 from model.errors import BadInput
 from model.sizing import catalogue
+from model.sizing.question import ENGINES, Question
 from model.sizing.read_config import read_config
+from model.sizing.size import size
 
 KEYS = {
     "model", "tokens", "batch", "bytes_per_token_first", "bytes_per_token_marginal",
@@ -60,6 +62,15 @@ def test_every_entry_says_where_it_is_from_and_can_be_read():
         assert entry.source
         assert entry.certainty
         assert read_config(entry.config).layers
+
+
+def test_kimi_linear_is_the_released_one():
+    """Its config: full_attn_layers 4, 8, ... 24, 27; its index: 49,122,681,728 numbers."""
+    model = catalogue.load("kimi-linear")
+    assert [layer.index + 1 for layer in model.layers if layer.rows] == [4, 8, 12, 16, 20, 24, 27]
+    assert size(model, Question(tokens=1)).bytes_per_token_first == 7 * 576 * 2 == 8_064
+    biases = 26 * 256  # the experts' balance, in no gradient and so in no count of weights
+    assert model.parameters == 49_122_681_728 - biases
 
 
 def test_a_miss_suggests_the_nearest():
@@ -113,6 +124,19 @@ def test_size_takes_what_an_encoder_reads(capsys: pytest.CaptureFixture[str]):
     assert fewer["fixed_bytes"] == 32 * 2 * 1280 * 2 * 10
 
 
+@pytest.mark.parametrize("engine", ["ideal", "vllm"])
+def test_what_an_engine_lacks_is_a_line_and_no_refusal(
+    engine: str, capsys: pytest.CaptureFixture[str]
+):
+    words = ["size", "DeepSeek-V3.2", "--format", "fp8_ds_mla", "--engine", engine]
+    found = json.loads(spoken([*words, "--json"], capsys))
+    assert set(found["views"]) == {"ideal", "vllm"}
+    assert set(found["views"]) | set(found["not_in_engine"]) == set(ENGINES)
+    text = spoken(words, capsys)
+    assert text.count("not in this engine") == 3
+    assert "source:" in text
+
+
 REFUSED = {
     "no model": ["size"],
     "both": ["size", "gpt2", "--config", "x"],
@@ -124,6 +148,8 @@ REFUSED = {
     "128k": ["size", "gpt2", "--tokens", "128k"],
     "a format nobody has": ["size", "gpt2", "--k-format", "int3"],
     "a block that does not divide": ["size", "opt-13b", "--v-format", "nvfp4", "--k-format", "q4x"],
+    "a format the engine lacks": ["size", "gpt2", "--format", "fp8", "--engine", "llama.cpp"],
+    "pages not known": ["size", "deepseek-v4.1-flash", "--engine", "vllm", "--format", "bf16"],
     "an engine nobody has": ["size", "gpt2", "--engine", "mine"],
     "a memory of two meanings": ["size", "gpt2", "--memory", "24G"],
     "an option nobody has": ["size", "gpt2", "--frobnicate"],

@@ -16,6 +16,7 @@ from model.sizing.units import both, parse_bytes, parse_count
 
 BITS = {
     "fp32": 32, "bf16": 16, "fp16": 16, "fp8": 8, "int8": 8.25, "fp8_per_token_head": 8.25,
+    "fp8_block128": 8.25,
     "q8_0": 8.5, "q5_1": 6, "q5_0": 5.5, "q4_1": 5, "q4_0": 4.5, "iq4_nl": 4.5, "nvfp4": 4.5,
     "mxfp4": 4.25, "mxfp8": 8.25, "kivi2": 3, "kivi4": 5, "quanto2": 2.5, "quanto4": 4.5,
 }  # fmt: skip

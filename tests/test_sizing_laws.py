@@ -65,6 +65,15 @@ def test_an_owner_owns(name: str):
             assert layers[layer.owner].holds
 
 
+def test_a_chunk_counts_as_a_window_and_says_so():
+    """Llama 4 Scout, 10,000 tokens: 36 layers of 8,192, 12 of all, 8 heads of 128, twice."""
+    answer = size(catalogue.load("Llama 4 Scout"), Question(tokens=10_000))
+    assert answer.cache_bytes == 4_096 * (36 * 8_192 + 12 * 10_000)
+    assert any("8,192" in w and "1,808" in w for w in answer.warnings)
+    for tokens in (8_000, 16_384):
+        assert not size(catalogue.load("Llama 4 Scout"), Question(tokens=tokens)).warnings
+
+
 def test_a_plain_stack_is_the_naive_formula():
     model = catalogue.load("llama-2-7b")
     naive = alternatives.naive(model)

@@ -18,7 +18,7 @@ from model.sizing.layers import Model
 from model.sizing.pasted import MAX_BYTES, parse_object
 from model.sizing.question import ENGINES, MAX_SEQUENCES, MAX_TOKENS, Question
 from model.sizing.read_config import read_config
-from model.sizing.report import as_dict, fit_dict, views
+from model.sizing.report import Views, as_dict, fit_dict, views
 from model.sizing.size import Answer, size
 from model.sizing.units import both, parse_bytes, parse_count
 
@@ -100,6 +100,7 @@ def asked(args: argparse.Namespace) -> Question:
 def show(answer: Answer, room: Fit | None) -> None:
     """The answer for a reader: totals, the arithmetic, engines, what was assumed."""
     question, model = answer.question, answer.model
+    seen = views(model, question)
     sequences = f"{question.n_sequences:,} sequence{'s' if question.n_sequences > 1 else ''}"
     print(f"{model.name}: {question.tokens:,} tokens, {sequences}, {question.engine}")
     print(f"  cache    {answer.cache_bytes:,} B = {both(answer.cache_bytes)}")
@@ -115,9 +116,7 @@ def show(answer: Answer, room: Fit | None) -> None:
     for line in formula.lines(answer):
         print(f"    {line.text}")
     print(f"    total {formula.total_line(answer)}")
-    print("  as allocated by")
-    for name, n_bytes in views(model, question).items():
-        print(f"    {name:<15} {n_bytes:>20,} B  {both(n_bytes)}  ({ENGINES[name].note})")
+    show_views(seen)
     if room is not None:
         show_room(answer, room)
     for title, notes in (("assumed", answer.assumed), ("warning", answer.warnings)):
@@ -125,6 +124,16 @@ def show(answer: Answer, room: Fit | None) -> None:
             print(f"  {title}: {note}")
     if model.source:
         print(f"  source: {model.source}")
+
+
+def show_views(seen: Views) -> None:
+    print("  as allocated by")
+    for name, engine in ENGINES.items():
+        if name in seen.not_in_engine:
+            print(f"    {name:<15} {seen.not_in_engine[name]}")
+            continue
+        n_bytes = seen.n_bytes[name]
+        print(f"    {name:<15} {n_bytes:>20,} B  {both(n_bytes)}  ({engine.note})")
 
 
 def per_token(answer: Answer) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from model.facts import Fact
 from model.sizing import catalogue, formula
 from model.sizing.alternatives import without_grouping, without_latents, without_windows
-from model.sizing.complaints import COMPLAINTS
+from model.sizing.complaints import wrong
 from model.sizing.formats import FORMATS, bits_per_number
 from model.sizing.question import Question
 from model.sizing.size import size, total_bytes
@@ -84,7 +84,7 @@ def exact(value: float) -> str:
 
 FACTS: Mapping[str, object] = {
     "catalogue-models": lambda: str(len(catalogue.entries())),
-    "public-wrong-answers": lambda: str(len(COMPLAINTS)),
+    "public-wrong-answers": lambda: str(len(wrong())),
     "calculator-llama-2-7b-numbers-per-token": numbers_per_token("Llama 2 7B"),
     "calculator-llama-2-7b-per-token": bytes_per_token("Llama 2 7B"),
     "calculator-llama-2-7b-at-4096": at("Llama 2 7B", 4_096),

@@ -1,9 +1,11 @@
 """Why other calculators differ: public wrong answers, each beside the right one, computed here.
 
 Every entry is a public report (an issue, a pull request, a page); `right` recomputes the answer
-with this calculator when it is asked for.
+with this calculator when it is asked for. An answer that was right is kept as a check, and is not
+counted among those that differ.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,6 +17,9 @@ from model.sizing.kinds import Heads, full
 from model.sizing.layers import Model, Rows
 from model.sizing.question import Question
 from model.sizing.size import size
+from model.sizing.units import UNITS
+
+FIGURE = re.compile(r"([\d,]*\d(?:\.\d+)?)\s*([a-zA-Z]*)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +33,23 @@ class Complaint:
     right: Callable[[], int]
     unit: str
     why: str
+
+    @property
+    def differs(self) -> bool:
+        """Whether no figure that was answered is the right one, at as many places as it has."""
+        figures = FIGURE.findall(self.answered)
+        return not any(agrees(number, unit, self.right()) for number, unit in figures)
+
+
+def agrees(number: str, unit: str, right: int) -> bool:
+    """Whether `right` is written so: "640", "MiB" for 671,088,640.
+
+    >>> agrees("640", "MiB", 640 * 2**20), agrees("81.38", "GiB", 10 * 2**30)
+    (True, False)
+    """
+    places = len(number.partition(".")[2])
+    scale = UNITS.get(unit.lower(), 1)
+    return f"{right / scale:,.{places}f}" == number
 
 
 def per_token(name: str) -> Callable[[], int]:
@@ -159,7 +181,7 @@ RAW: tuple[tuple[str, str, str, str, Callable[[], int], str, str], ...] = (
      parameters("Mixtral 8x7B"), WEIGHTS, "every expert is resident, whichever are used"),
     ("B41", "ParagEkbote/hf-model-inspector", "gpt-oss-20b, weights", "3,547,054,080",
      parameters("gpt-oss-20b"), WEIGHTS, "every expert is resident, whichever are used"),
-    ("B43", "ollama/ollama#1800", "Llama 2 70B, 2,048 tokens, f16", "640 MiB (right)",
+    ("B43", "ollama/ollama#1800", "Llama 2 70B, 2,048 tokens, f16", "640 MiB",
      at("Llama 2 70B", 2_048), B, "equal to llama.cpp's own log"),
     ("B44", "vllm-project/vllm#37192", "16 tokens of 8 heads of 128 in NVFP4", "16,384 B",
      nvfp4_page, B, "16 numbers share a scale of one byte"),
@@ -170,3 +192,8 @@ COMPLAINTS: tuple[Complaint, ...] = tuple(
     )
     for key, source, asked, answered, right, unit, why in RAW
 )
+
+
+def wrong() -> list[Complaint]:
+    """The answers that came out differently here."""
+    return [one for one in COMPLAINTS if one.differs]

@@ -1,36 +1,49 @@
 """What really is allocated: the ideal, and what engines make of the same layers.
 
-An engine says which form of a layer's rows it keeps, how many of them, and how it stores states.
+An engine says which form of a layer's rows it keeps, how many of them, in which formats, and how
+it stores states.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
+from model.errors import BadInput
+from model.sizing.formats import FORMATS, Format, format_named
 from model.sizing.layers import Layer, Rows, State
+from model.sizing.pages import up_to
+from model.sizing.terms import Allocation, PiecesOf, Term, Terms, terms_of
 
 
-def up_to(n: int, multiple: int) -> int:
-    """`n` rounded up to a multiple."""
-    return -(-n // multiple) * multiple
+class NotInEngine(BadInput):
+    """What was asked exists, but not in this engine; the message says why."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
     """What an engine is asked to hold: lengths, sequences, a block size.
 
-    `prefill_batch` is how many tokens it reads at once, where not its own default.
+    `n_sources` texts are read by an encoder, however many beams write about each;
+    `shared_prefix` tokens begin every sequence; `prefill_batch` is how many tokens are read at
+    once, where not the engine's own default.
     """
 
     n_tokens: int
     n_sequences: int = 1
+    n_sources: int = 1
     encoder_tokens: int = 0
+    shared_prefix: int = 0
     block: int = 1
     prefill_batch: int | None = None
 
     def seen(self, rows: Rows) -> int:
         return self.encoder_tokens if rows.side == "encoder" else self.n_tokens
+
+    @property
+    def n_copies(self) -> int:
+        """Sequences that need not keep a shared prefix once more."""
+        return self.n_sequences - 1 if self.shared_prefix else 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,23 +52,6 @@ class Cells:
 
     rows: int
     buffers: int
-
-
-BytesOf = Callable[[Rows, int], int]
-"""Bytes of so many rows in the chosen format."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Allocation:
-    """Bytes per layer, split into what grows and what is fixed, and padding beside them."""
-
-    growing: tuple[int, ...]
-    fixed: tuple[int, ...]
-    padding: int = 0
-
-    @property
-    def total(self) -> int:
-        return sum(self.growing) + sum(self.fixed) + self.padding
 
 
 @runtime_checkable
@@ -70,47 +66,79 @@ class Engine(Protocol):
         """The layers in the form this engine keeps them."""
         ...
 
-    def cells(self, rows: Rows, run: Run) -> Cells: ...
+    def stored(self, rows: Rows, asked: Format | None) -> Format:
+        """The format these rows are kept in; `asked` is None where that is left open.
+
+        Raises NotInEngine when the engine has no such format.
+        """
+        ...
+
     def state(self, state: State, model_bytes: int) -> tuple[int, int]:
         """Numbers kept, and bytes each."""
         ...
 
     def allocate(
-        self, layers: Sequence[Layer], run: Run, bytes_of: BytesOf, model_bytes: int
+        self, layers: Sequence[Layer], run: Run, pieces_of: PiecesOf, model_bytes: int
     ) -> Allocation: ...
 
 
 class PerLayer(ABC):
     """Every layer on its own: its rows times their bytes, and its states."""
 
+    name: str
+    formats: tuple[str, ...]
+
     def layers(self, layers: Sequence[Layer]) -> list[Layer]:
         return list(layers)
+
+    def stored(self, rows: Rows, asked: Format | None) -> Format:
+        fmt = asked or format_named(rows.native or "bf16")
+        if fmt.name not in self.formats:
+            raise NotInEngine(
+                f"not in this engine: {self.name} keeps no {rows.name} in {fmt.name}; "
+                f"choose one of {', '.join(self.formats)}"
+            )
+        return fmt
 
     @abstractmethod
     def cells(self, rows: Rows, run: Run) -> Cells:
         """Rows in one buffer of this engine for a layer's rows, and how many buffers."""
 
+    def shared(self, rows: Rows, run: Run) -> int:
+        """Rows of a shared prefix that one sequence keeps for all; none where each has its own."""
+        del rows, run
+        return 0
+
     def state(self, state: State, model_bytes: int) -> tuple[int, int]:
         return state.numbers, 4 if state.stored_as == "float32" else model_bytes
 
-    def state_bytes(self, layer: Layer, run: Run, model_bytes: int) -> int:
-        kept = [self.state(s, model_bytes) for s in layer.states]
-        return sum(numbers * each for numbers, each in kept) * run.n_sequences
+    def state_terms(self, layer: Layer, run: Run, model_bytes: int) -> Terms:
+        kept = [(state, *self.state(state, model_bytes)) for state in layer.states]
+        return tuple(
+            Term(of=state, count=numbers, each=each, buffers=run.n_sequences)
+            for state, numbers, each in kept
+        )
 
-    def row_bytes(self, rows: Rows, run: Run, bytes_of: BytesOf) -> int:
+    def row_terms(self, rows: Rows, run: Run, pieces_of: PiecesOf) -> Terms:
+        """All cells, less the copies of a shared prefix."""
         cells = self.cells(rows, run)
-        return bytes_of(rows, cells.rows) * cells.buffers
+        kept = terms_of(rows, pieces_of(rows, cells.rows), cells.buffers)
+        shared = self.shared(rows, run) if run.n_copies and rows.side == "decoder" else 0
+        if not shared:
+            return kept
+        return kept + terms_of(rows, pieces_of(rows, shared), run.n_copies, sign=-1)
+
+    def all_rows(self, held: Sequence[Rows], run: Run, pieces_of: PiecesOf) -> Terms:
+        return tuple(term for rows in held for term in self.row_terms(rows, run, pieces_of))
 
     def allocate(
-        self, layers: Sequence[Layer], run: Run, bytes_of: BytesOf, model_bytes: int
+        self, layers: Sequence[Layer], run: Run, pieces_of: PiecesOf, model_bytes: int
     ) -> Allocation:
         return Allocation(
-            growing=tuple(
-                sum(self.row_bytes(r, run, bytes_of) for r in layer.rows) for layer in layers
-            ),
+            growing=tuple(self.all_rows(layer.rows, run, pieces_of) for layer in layers),
             fixed=tuple(
-                sum(self.row_bytes(r, run, bytes_of) for r in layer.cross_rows)
-                + self.state_bytes(layer, run, model_bytes)
+                self.all_rows(layer.cross_rows, run, pieces_of)
+                + self.state_terms(layer, run, model_bytes)
                 for layer in layers
             ),
         )
@@ -118,21 +146,37 @@ class PerLayer(ABC):
 
 @dataclass(frozen=True)
 class Ideal(PerLayer):
-    """What the architecture needs: each layer's rows, a window's newest, rounded to blocks."""
+    """What the architecture needs: each layer's rows, a window's newest, rounded to blocks.
+
+    Beams of one source read the same rows of it. A chunk is counted like a window, for what
+    begins a new chunk is only known once the old one is full: engines keep up to its size.
+    """
 
     name: str = "ideal"
-    note: str = "what the architecture needs: min(T, window) rows a layer"
+    note: str = "what the architecture needs: min(T, window) rows a layer, a chunk as a window"
+    formats: tuple[str, ...] = tuple(FORMATS)
 
     def cells(self, rows: Rows, run: Run) -> Cells:
-        return Cells(rows=up_to(rows.kept(run.seen(rows)), run.block), buffers=run.n_sequences)
+        buffers = run.n_sources if rows.side == "encoder" else run.n_sequences
+        return Cells(rows=up_to(rows.kept(run.seen(rows)), run.block), buffers=buffers)
+
+    def shared(self, rows: Rows, run: Run) -> int:
+        """Whole blocks of the prefix, as far as they are in the window."""
+        prefix = run.shared_prefix // run.block * run.block
+        first = 0 if rows.window is None else max(run.n_tokens - rows.window, 0)
+        return max(prefix - first, 0) // rows.every
 
 
 @dataclass(frozen=True)
 class Transformers(PerLayer):
-    """transformers 5's DynamicCache between steps: a window keeps one row less than it reads."""
+    """transformers 5's DynamicCache between steps: a window keeps one row less than it reads.
+
+    Every sequence of a batch, and every beam, has a copy of all its rows.
+    """
 
     name: str = "transformers"
     note: str = "DynamicCache(config=...) of transformers 5 between steps: windows keep W-1 rows"
+    formats: tuple[str, ...] = ("fp32", "bf16", "fp16", "quanto2", "quanto4")
 
     def layers(self, layers: Sequence[Layer]) -> list[Layer]:
         return [replace(layer, holds=tuple(map(self.form, layer.holds))) for layer in layers]
@@ -167,16 +211,29 @@ class OldTransformers(Transformers):
 class LlamaCpp(PerLayer):
     """llama.cpp: all cells at the start, in multiples of 256; a window plus one micro-batch.
 
-    The sequences share one unified buffer (llama-kv-cache.cpp, llama-kv-cache-iswa.cpp).
+    The sequences share one unified buffer, and in it the cells of a shared prefix
+    (llama-kv-cache.cpp, llama-kv-cache-iswa.cpp; the formats: common/arg.cpp).
     """
 
     name: str = "llama.cpp"
     note: str = "cells for n_ctx at the start, padded to 256; a window holds W plus a micro-batch"
+    formats: tuple[str, ...] = (
+        "fp32",
+        "fp16",
+        "bf16",
+        "q8_0",
+        "q4_0",
+        "q4_1",
+        "iq4_nl",
+        "q5_0",
+        "q5_1",
+    )
     pad: int = 256
     micro_batch: int = 512
 
     def cells(self, rows: Rows, run: Run) -> Cells:
-        context = up_to(run.seen(rows) * run.n_sequences, self.pad)
+        shared = run.n_copies * run.shared_prefix if rows.side == "decoder" else 0
+        context = up_to(run.seen(rows) * run.n_sequences - shared, self.pad)
         if rows.window is not None:
             wanted = rows.window * run.n_sequences + (run.prefill_batch or self.micro_batch)
             context = min(context, up_to(wanted, self.pad))

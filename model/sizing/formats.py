@@ -1,5 +1,6 @@
 """How many bytes kept numbers take, scales and residuals included."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,6 +11,15 @@ from model.errors import BadInput
 from model.sizing.layers import Rows
 
 
+@dataclass(frozen=True, kw_only=True)
+class Piece:
+    """`count` things of `each` bytes: rows, unless `unit` names another thing."""
+
+    count: int
+    each: int
+    unit: str = ""
+
+
 @runtime_checkable
 class Format(Protocol):
     """A way to store `n_rows` rows of a tensor."""
@@ -18,9 +28,24 @@ class Format(Protocol):
     def name(self) -> str: ...
     @property
     def note(self) -> str: ...
-    def n_bytes(self, rows: Rows, n_rows: int) -> int:
-        """Bytes for `n_rows` rows of `rows`, rounded up to whole bytes."""
+    def pieces(self, rows: Rows, n_rows: int) -> tuple[Piece, ...]:
+        """What `n_rows` rows of `rows` are stored as."""
         ...
+
+    def n_bytes(self, rows: Rows, n_rows: int) -> int:
+        """Bytes for `n_rows` rows of `rows`: those of its pieces."""
+        ...
+
+
+class Layout(ABC):
+    """A format whose bytes are those of its pieces."""
+
+    @abstractmethod
+    def pieces(self, rows: Rows, n_rows: int) -> tuple[Piece, ...]:
+        """What `n_rows` rows of `rows` are stored as."""
+
+    def n_bytes(self, rows: Rows, n_rows: int) -> int:
+        return sum(piece.count * piece.each for piece in self.pieces(rows, n_rows))
 
 
 def _must_divide(name: str, block: int, rows: Rows) -> None:
@@ -32,7 +57,7 @@ def _must_divide(name: str, block: int, rows: Rows) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Blocks:
+class Blocks(Layout):
     """`block` numbers in `block_bytes` bytes, and `row_bytes` of scale for each row of a head."""
 
     name: str
@@ -41,14 +66,14 @@ class Blocks:
     row_bytes: int = 0
     note: str = ""
 
-    def n_bytes(self, rows: Rows, n_rows: int) -> int:
+    def pieces(self, rows: Rows, n_rows: int) -> tuple[Piece, ...]:
         _must_divide(self.name, self.block, rows)
         one_head = rows.width // self.block * self.block_bytes + self.row_bytes
-        return n_rows * rows.heads * one_head
+        return (Piece(count=n_rows, each=rows.heads * one_head),)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kivi:
+class Kivi(Layout):
     """KIVI: keys quantised per channel over groups of tokens, values per token over channels.
 
     The newest tokens stay in 16 bits: `n_rows mod residual` keys, `residual` values. A group
@@ -61,15 +86,18 @@ class Kivi:
     residual: int = 128
     note: str = ""
 
-    def n_bytes(self, rows: Rows, n_rows: int) -> int:
+    def pieces(self, rows: Rows, n_rows: int) -> tuple[Piece, ...]:
         _must_divide(self.name, self.group, rows)
         recent = min(n_rows, self.residual) if rows.role == "value" else n_rows % self.residual
-        quantised = (n_rows - recent) * rows.numbers
-        return recent * rows.numbers * 2 + quantised * self.bits // 8 + quantised // self.group * 4
+        packed = rows.numbers // self.group * (self.group * self.bits // 8 + 4)
+        return (
+            Piece(count=n_rows - recent, each=packed),
+            Piece(count=recent, each=rows.numbers * 2),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Quanto:
+class Quanto(Layout):
     """transformers' QuantizedCache: groups of 64 with a bf16 scale and shift, and a residual.
 
     Counted for a text written token by token: the first row is quantised, then up to 127
@@ -82,46 +110,48 @@ class Quanto:
     residual: int = 128
     note: str = ""
 
-    def n_bytes(self, rows: Rows, n_rows: int) -> int:
+    def pieces(self, rows: Rows, n_rows: int) -> tuple[Piece, ...]:
         recent = (n_rows - 1) % self.residual if n_rows else 0
-        quantised = (n_rows - recent) * rows.numbers
-        groups = -(-quantised // self.group)
-        return recent * rows.numbers * 2 + groups * (self.group * self.bits // 8 + 4)
+        groups = -(-(n_rows - recent) * rows.numbers // self.group)
+        return (
+            Piece(count=groups, each=self.group * self.bits // 8 + 4, unit="groups"),
+            Piece(count=recent, each=rows.numbers * 2),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
-class LatentFp8:
+class LatentFp8(Layout):
     """vLLM's and SGLang's fp8_ds_mla: an FP8 latent with a scale per 128, a bf16 rotary key."""
 
     name: str = "fp8_ds_mla"
     note: str = "latent in FP8 with one fp32 scale per 128 numbers; rotary key in bf16"
 
-    def n_bytes(self, rows: Rows, n_rows: int) -> int:
+    def pieces(self, rows: Rows, n_rows: int) -> tuple[Piece, ...]:
         if rows.name == "rotary key":
-            return n_rows * rows.numbers * 2
+            return (Piece(count=n_rows, each=rows.numbers * 2),)
         if rows.name not in {"latent", "index key"}:
             raise BadInput(
                 f"fp8_ds_mla lays out the latent of MLA; a {rows.name} of width {rows.width} "
                 "is none: choose fp8"
             )
         _must_divide(self.name, 128, rows)
-        return n_rows * (rows.numbers + rows.numbers // 128 * 4)
+        return (Piece(count=n_rows, each=rows.numbers + rows.numbers // 128 * 4),)
 
 
 @dataclass(frozen=True, kw_only=True)
-class EntryFp8:
+class EntryFp8(Layout):
     """DeepSeek-V4's entries in vLLM: 448 FP8 numbers, 64 rotary ones in bf16, 8 bytes of scale."""
 
     name: str = "fp8_ds_v4"
     note: str = "584 bytes for an entry of 512 numbers"
 
-    def n_bytes(self, rows: Rows, n_rows: int) -> int:
+    def pieces(self, rows: Rows, n_rows: int) -> tuple[Piece, ...]:
         if rows.width != 512:  # noqa: PLR2004 - the layout is for this width alone
             raise BadInput(
                 f"fp8_ds_v4 lays out entries of 512 numbers; a {rows.name} has {rows.width}: "
                 "choose fp8"
             )
-        return n_rows * rows.heads * 584
+        return (Piece(count=n_rows, each=rows.heads * 584),)
 
 
 FORMATS: Mapping[str, Format] = {
@@ -131,6 +161,12 @@ FORMATS: Mapping[str, Format] = {
         Blocks(name="bf16", block=1, block_bytes=2),
         Blocks(name="fp16", block=1, block_bytes=2),
         Blocks(name="fp8", block=1, block_bytes=1, note="one scale a tensor, not counted (4 B)"),
+        Blocks(
+            name="fp8_block128",
+            block=128,
+            block_bytes=132,
+            note="a 4-byte scale per 128, as indexers keep their keys",
+        ),
         Blocks(
             name="fp8_per_token_head",
             block=1,

@@ -1,15 +1,19 @@
-"""The answer as arithmetic: one line for each run of like layers, numbers substituted."""
+"""The answer as arithmetic: one line for each run of like layers, numbers substituted.
+
+Lines are written from the very terms the bytes were summed from, so each multiplies out.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import groupby
 from typing import Any
 
-from model.sizing.engines import Engine, Run
 from model.sizing.layers import Layer, Rows, State
-from model.sizing.question import ENGINES, chosen_format, state_bytes
-from model.sizing.size import Answer, shard
-from model.sizing.units import both
+from model.sizing.question import ENGINES
+from model.sizing.size import Answer, LayerSize
+from model.sizing.terms import Term, Terms
+from model.sizing.units import both, exact_decimal
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,24 +29,23 @@ class Line:
 
 def lines(answer: Answer) -> list[Line]:
     """One line per set of like layers, in the order they first appear; they add up to the total."""
-    engine = ENGINES[answer.question.engine]
-    layers = engine.layers(answer.model.layers)
+    layers = ENGINES[answer.question.engine].layers(answer.model.layers)
     first_seen: dict[tuple[Any, ...], int] = {}
     keyed = []
     for layer, sized in zip(layers, answer.layers, strict=True):
         key = (layer.kind, layer.holds, not layer.holds and layer.owner != layer.index)
         first_seen.setdefault(key, layer.index)
-        keyed.append((first_seen[key], layer, sized.n_bytes))
+        keyed.append((first_seen[key], layer, sized))
     keyed.sort(key=lambda item: item[0])
     return [
-        line_of([layer for _, layer, _ in group], [n for _, _, n in group], answer, engine)
+        line_of([layer for _, layer, _ in group], [sized for _, _, sized in group], answer)
         for group in (list(g) for _, g in groupby(keyed, key=lambda item: item[0]))
     ]
 
 
-def line_of(layers: list[Layer], n_bytes: list[int], answer: Answer, engine: Engine) -> Line:
-    text = layer_text(layers[0], answer, engine)
-    total = sum(n_bytes)
+def line_of(layers: list[Layer], sizes: list[LayerSize], answer: Answer) -> Line:
+    text = layer_text(layers[0], sizes[0].terms, answer)
+    total = sum(sized.n_bytes for sized in sizes)
     count = f"{len(layers)} {layers[0].kind} layer{'s' if len(layers) > 1 else ''}"
     shown = f"{count} x {text} = {total:,} B" if total else f"{count}: {text}"
     return Line(
@@ -54,83 +57,90 @@ def line_of(layers: list[Layer], n_bytes: list[int], answer: Answer, engine: Eng
     )
 
 
-def layer_text(layer: Layer, answer: Answer, engine: Engine) -> str:
+def layer_text(layer: Layer, terms: Terms, answer: Answer) -> str:
     """What one layer's bytes are made of."""
     if not layer.holds:
         reads = layer.owner != layer.index
         return f"read layer {layer.owner}'s cache, keep nothing" if reads else "keep nothing"
-    part = shard(layer, answer.question.tensor_parallel)
-    terms = [row_text(rows, answer, engine) for rows in merged(part.rows)]
-    terms += [row_text(rows, answer, engine) for rows in merged(part.cross_rows)]
-    terms += [state_text(state, answer, engine) for state in part.states]
+    shown = [(one.sign, term_text(one, n, answer)) for one, n in merged(terms)]
+    text = "".join(f" {'-' if sign < 0 else '+'} {product}" for sign, product in shown)
     ranks = answer.question.tensor_parallel
-    return ("(" + " + ".join(terms) + ")") + (f" x {ranks} GPUs" if ranks > 1 else "")
+    return f"({text.removeprefix(' + ')})" + (f" x {ranks} GPUs" if ranks > 1 else "")
 
 
-def merged(rows: Sequence[Rows]) -> list[tuple[Rows, ...]]:
-    """Keys and values of one shape together: they are counted with a factor of two."""
-    groups: dict[tuple[Any, ...], list[Rows]] = {}
-    for r in rows:
-        pair = r.role != "index" and r.name.split()[-1] in ("key", "value") and r.heads
-        shape = (r.heads, r.width, r.window, r.every, r.side) if pair else (r.name,)
-        groups.setdefault(shape, []).append(r)
-    return [tuple(g) for g in groups.values()]
+def merged(terms: Sequence[Term]) -> list[tuple[Term, int]]:
+    """Keys and values alike in all but name together, with a factor; what is empty left out."""
+    groups: dict[object, list[Term]] = {}
+    for i, term in enumerate(terms):
+        shape = shape_of_pair(term.of) or i
+        key = (shape, term.count, term.each, term.buffers, term.unit, term.sign)
+        groups.setdefault(key, []).append(term)
+    kept = [group for group in groups.values() if group[0].n_bytes] or list(groups.values())
+    return [(group[0], len(group)) for group in kept]
 
 
-def row_text(rows: tuple[Rows, ...], answer: Answer, engine: Engine) -> str:
-    """Rows as `2 x 8 heads x 128 x 2 B x 4,096 tokens x 1 sequence`."""
-    question = answer.question
-    one = next(iter(rows))
-    formats = [chosen_format(question, r) for r in rows]
-    if len(rows) > 1 and len({f.name for f in formats}) > 1:
-        return " + ".join(row_text((r,), answer, engine) for r in rows)
-    run = Run(
-        n_tokens=question.tokens,
-        n_sequences=question.n_sequences,
-        encoder_tokens=answer.encoder_tokens or 0,
-        block=question.block_size,
-        prefill_batch=question.prefill_batch,
-    )
-    cells = engine.cells(one, run)
-    each = formats[0].n_bytes(one, 1)
-    factor = "2 x " if len(rows) > 1 else ""
-    heads = f"{one.heads:,} heads x " if one.heads > 1 or len(rows) > 1 else ""
-    count = f"{cells.rows:,} {'rows' if one.every > 1 else 'tokens'}"
-    return (
-        f"{factor}{heads}{one.width:,} {label(rows)}x {per_number(each, one.numbers)} x {count}"
-        f"{tokens_note(one, question.tokens)} x {buffers(cells.buffers, question.n_sequences)}"
-    )
+def shape_of_pair(of: Rows | State | None) -> tuple[object, ...]:
+    """What a key and its value have in common; nothing for all else."""
+    if not isinstance(of, Rows) or of.name.split()[-1] not in ("key", "value"):
+        return ()
+    return of.heads, of.width, of.window, of.every, of.side, of.role == "index"
 
 
-def buffers(n: int, n_sequences: int) -> str:
-    """How many times the rows are kept: once a sequence, or in one buffer for all."""
-    if n != n_sequences:
-        return f"{n:,} buffer for all"
-    return f"{n:,} sequence" + ("s" if n > 1 else "")
+def term_text(term: Term, n: int, answer: Answer) -> str:
+    """A product, as in `2 x 8 heads x 128 x 2 B x 4,096 tokens x 1 sequence`."""
+    times = buffers(term, answer)
+    if term.of is None:
+        unit = term.unit if term.count > 1 else term.unit.removesuffix("s")
+        return f"{term.count:,} {unit} x {term.each:,} B of padding x {times}"
+    if not isinstance(term.of, Rows):
+        return f"{term.count:,} ({term.of.name}) x {term.each} B x {times}"
+    factor = f"{n} x " if n > 1 else ""
+    name = label(term.of) if n == 1 else "encoder keys and values " * (term.of.side == "encoder")
+    if term.unit:
+        named = name or "(keys and values) "
+        return f"{factor}{term.count:,} {term.unit} {named}x {term.each} B x {times}"
+    tokens = f"{term.count:,} {'rows' if term.of.every > 1 else 'tokens'}"
+    note = tokens_note(term, answer)
+    return f"{factor}{one_row(term.of, term.each, name, n)} x {tokens}{note} x {times}"
 
 
-def label(rows: tuple[Rows, ...]) -> str:
-    if len(rows) > 1:
-        return "encoder keys and values " if next(iter(rows)).side == "encoder" else ""
-    return f"({next(iter(rows)).name}) "
+def one_row(rows: Rows, each: int, name: str, n: int) -> str:
+    """A row's bytes: heads, numbers, and bytes a number where those are a short decimal."""
+    heads = f"{rows.heads:,} heads x " if rows.heads > 1 or n > 1 else ""
+    a_number = exact_decimal(Fraction(each, rows.numbers))
+    if a_number:
+        return f"{heads}{rows.width:,} {name}x {a_number} B"
+    if each % rows.heads == 0:
+        return f"{heads}{each // rows.heads:,} B a row {name}".rstrip()
+    return f"{each:,} B a row {name}".rstrip()
 
 
-def tokens_note(rows: Rows, n_tokens: int) -> str:
+def label(rows: Rows) -> str:
+    return f"({rows.name}) "
+
+
+def buffers(term: Term, answer: Answer) -> str:
+    """How many times it is kept: once a sequence, once a source, or in one buffer for all."""
+    n, question = term.buffers, answer.question
+    if term.sign < 0:
+        return f"{n:,} shared {'copies' if n > 1 else 'copy'}"
+    if n == question.n_sequences:
+        return f"{n:,} sequence" + ("s" if n > 1 else "")
+    if isinstance(term.of, Rows) and term.of.side == "encoder" and n == question.batch:
+        return f"{n:,} source{'s' if n > 1 else ''} for all beams"
+    return f"{n:,} buffer for all"
+
+
+def tokens_note(term: Term, answer: Answer) -> str:
+    """Why there are so many rows; nothing where that is every token."""
+    rows = term.of
+    if not isinstance(rows, Rows) or term.sign < 0:
+        return ""
     if rows.window is not None:
-        return f" [min({n_tokens:,}, {rows.window:,})]"
+        tokens = answer.question.tokens
+        exact = term.count == min(tokens, rows.window)
+        return f" [min({tokens:,}, {rows.window:,})]" if exact else f" [window {rows.window:,}]"
     return f" [1 per {rows.every} tokens]" if rows.every > 1 else ""
-
-
-def per_number(row_bytes: int, numbers: int) -> str:
-    """Bytes a number, exact where it is a short decimal."""
-    value = row_bytes / numbers
-    return f"{value:.6g} B"
-
-
-def state_text(state: State, answer: Answer, engine: Engine) -> str:
-    n = answer.question.n_sequences
-    numbers, each = engine.state(state, state_bytes(answer.question))
-    return f"{numbers:,} ({state.name}) x {each} B x {buffers(n, n)}"
 
 
 def total_line(answer: Answer) -> str:

@@ -68,14 +68,14 @@ def between(name: str, value: int, least: int, most: int) -> None:
 
 
 def chosen_format(question: Question, rows: Rows) -> Format:
+    """The format of these rows; NotInEngine when the question's engine has none such."""
     asked = {
         "key": question.k_format,
         "value": question.v_format,
         "index": question.index_format,
     }[rows.role]
-    if asked == AUTO:
-        return format_named(rows.native or "bf16")
-    return format_named(asked)
+    fmt = None if asked == AUTO else format_named(asked)
+    return ENGINES[question.engine].stored(rows, fmt)
 
 
 def model_bytes(question: Question) -> int:

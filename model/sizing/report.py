@@ -1,9 +1,13 @@
 """The answer as plain values: what `kvscroll size --json` prints and the page reads."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from model.errors import BadInput
 from model.sizing import formula
+from model.sizing.engines import NotInEngine
 from model.sizing.fit import Fit
 from model.sizing.layers import Model
 from model.sizing.question import ENGINES, Question
@@ -18,6 +22,7 @@ def number(value: Fraction) -> int | float:
 def as_dict(answer: Answer) -> dict[str, Any]:
     """The whole answer. `bytes_per_token_*` are per sequence; other bytes are for the batch."""
     question, model = answer.question, answer.model
+    seen = views(model, question)
     return {
         "model": model.name,
         "model_type": model.model_type,
@@ -48,7 +53,8 @@ def as_dict(answer: Answer) -> dict[str, Any]:
         "layers": [layer_dict(layer) for layer in answer.layers],
         "formula": [line.text for line in formula.lines(answer)],
         "total": formula.total_line(answer),
-        "views": views(model, question),
+        "views": dict(seen.n_bytes),
+        "not_in_engine": dict(seen.not_in_engine),
         "source": model.source,
         "assumed": list(answer.assumed),
         "warnings": list(answer.warnings),
@@ -67,10 +73,30 @@ def layer_dict(layer: LayerSize) -> dict[str, Any]:
     }
 
 
-def views(model: Model, question: Question) -> dict[str, int]:
-    """Total bytes as each engine allocates them, all else equal."""
-    values = {k: getattr(question, k) for k in question.__dataclass_fields__}
-    return {name: total_bytes(model, Question(**{**values, "engine": name})) for name in ENGINES}
+@dataclass(frozen=True, kw_only=True)
+class Views:
+    """Total bytes as each engine allocates them; where one cannot, why not, in a line."""
+
+    n_bytes: Mapping[str, int]
+    not_in_engine: Mapping[str, str]
+
+
+def views(model: Model, question: Question) -> Views:
+    """The same question to every engine. What the question's own engine refuses is raised.
+
+    So what another one refuses is its lack: no such format, or layers it is not known to page.
+    """
+    found: dict[str, int] = {}
+    lacking: dict[str, str] = {}
+    for name in ENGINES:
+        try:
+            found[name] = total_bytes(model, replace(question, engine=name))
+        except BadInput as refusal:
+            if name == question.engine:
+                raise
+            known = isinstance(refusal, NotInEngine)
+            lacking[name] = str(refusal) if known else f"not in this engine: {refusal}"
+    return Views(n_bytes=found, not_in_engine=lacking)
 
 
 def fit_dict(fit: Fit) -> dict[str, Any]:

@@ -6,21 +6,26 @@ from fractions import Fraction
 from typing import Any
 
 from model.errors import BadInput
-from model.sizing.engines import Allocation, Run
-from model.sizing.formats import Format, Kivi, Quanto, bits_per_number, format_named
+from model.sizing.engines import Run
+from model.sizing.formats import Format, Kivi, Piece, Quanto, bits_per_number, format_named
 from model.sizing.layers import Layer, Model, Rows, alike
 from model.sizing.question import AUTO, ENGINES, Question, chosen_format, state_bytes
+from model.sizing.terms import Allocation, Terms, total
 
 
 @dataclass(frozen=True, kw_only=True)
 class LayerSize:
-    """One layer of the answer; `owner` is another layer's index where that one's rows are read."""
+    """One layer of the answer; `owner` is another layer's index where that one's rows are read.
+
+    `terms` are one rank's, `n_bytes` those of all ranks.
+    """
 
     index: int
     kind: str
     owner: int
     numbers_per_token: Fraction
     window: int | None
+    terms: Terms
     n_bytes: int
     holds: tuple[Mapping[str, Any], ...]
 
@@ -61,16 +66,14 @@ def size(model: Model, question: Question) -> Answer:
         encoder_tokens=encoder_tokens,
         bytes_per_token_first=slope(layers, question, growing_only=False),
         bytes_per_token_marginal=slope(layers, question, growing_only=True),
-        fixed_bytes=sum(one_rank.fixed) * ranks,
+        fixed_bytes=one_rank.fixed_bytes * ranks,
         cache_bytes=one_rank.total * ranks,
         padding_bytes=one_rank.padding * ranks,
         bytes_per_gpu=one_rank.total,
         weight_bytes=weight_bytes(model, question),
         layers=tuple(
             layer_size(
-                layer,
-                (one_rank.growing[i] + one_rank.fixed[i]) * ranks,
-                described[layer.holds],
+                layer, one_rank.growing[i] + one_rank.fixed[i], ranks, described[layer.holds]
             )
             for i, layer in enumerate(layers)
         ),
@@ -104,7 +107,8 @@ def allocation(layers: list[Layer], question: Question, encoder_tokens: int) -> 
         return allocate(layers, question, encoder_tokens)
     groups = alike(layers)
     each = allocate([members[0] for members in groups], question, encoder_tokens)
-    growing, fixed = [0] * len(layers), [0] * len(layers)
+    growing: list[Terms] = [()] * len(layers)
+    fixed: list[Terms] = [()] * len(layers)
     place = {layer.index: i for i, layer in enumerate(layers)}
     for members, grows, stays in zip(groups, each.growing, each.fixed, strict=True):
         for layer in members:
@@ -117,43 +121,24 @@ def allocate(layers: list[Layer], question: Question, encoder_tokens: int) -> Al
     run = Run(
         n_tokens=question.tokens,
         n_sequences=question.n_sequences,
+        n_sources=question.batch,
         encoder_tokens=encoder_tokens,
+        shared_prefix=question.shared_prefix,
         block=question.block_size,
         prefill_batch=question.prefill_batch,
     )
     sharded = [shard(layer, question.tensor_parallel) for layer in layers]
 
-    def bytes_of(rows: Rows, n_rows: int) -> int:
-        return chosen_format(question, rows).n_bytes(rows, n_rows)
+    def pieces_of(rows: Rows, n_rows: int) -> tuple[Piece, ...]:
+        fmt = chosen_format(question, rows)
+        if run.n_copies and isinstance(fmt, (Kivi, Quanto)) and rows.side == "decoder":
+            raise BadInput(
+                f"{fmt.name} keeps its newest tokens apart for each sequence: a prefix of "
+                f"{run.shared_prefix:,} tokens cannot be shared in it, choose another format"
+            )
+        return fmt.pieces(rows, n_rows)
 
-    whole = ENGINES[question.engine].allocate(sharded, run, bytes_of, state_bytes(question))
-    if question.shared_prefix == 0 or question.n_sequences == 1:
-        return whole
-    return without_copies(whole, sharded, question)
-
-
-def without_copies(whole: Allocation, layers: list[Layer], question: Question) -> Allocation:
-    """Take away the copies of a shared prefix's rows that are still in reach."""
-    n_copies = question.n_sequences - 1
-    growing = [
-        total - n_copies * sum(shared_bytes(rows, question) for rows in layer.rows)
-        for total, layer in zip(whole.growing, layers, strict=True)
-    ]
-    return replace(whole, growing=tuple(growing))
-
-
-def shared_bytes(rows: Rows, question: Question) -> int:
-    """Bytes of one sequence's rows that lie in the shared prefix and in the window."""
-    fmt = chosen_format(question, rows)
-    if isinstance(fmt, (Kivi, Quanto)):
-        raise BadInput(
-            f"{fmt.name} keeps its newest tokens apart for each sequence: a prefix of "
-            f"{question.shared_prefix:,} tokens cannot be shared in it, choose another format"
-        )
-    block = question.block_size
-    prefix = question.shared_prefix // block * block
-    first = 0 if rows.window is None else max(question.tokens - rows.window, 0)
-    return fmt.n_bytes(rows, max(prefix - first, 0) // rows.every)
+    return ENGINES[question.engine].allocate(sharded, run, pieces_of, state_bytes(question))
 
 
 def shard(layer: Layer, ranks: int) -> Layer:
@@ -206,14 +191,17 @@ def weight_bytes(model: Model, question: Question) -> int | None:
     return int(-(-model.parameters * bits // 8))
 
 
-def layer_size(layer: Layer, n_bytes: int, holds: tuple[Mapping[str, Any], ...]) -> LayerSize:
+def layer_size(
+    layer: Layer, terms: Terms, ranks: int, holds: tuple[Mapping[str, Any], ...]
+) -> LayerSize:
     return LayerSize(
         index=layer.index,
         kind=layer.kind,
         owner=layer.owner,
         numbers_per_token=layer.numbers_per_token,
         window=layer.window,
-        n_bytes=n_bytes,
+        terms=terms,
+        n_bytes=total(terms) * ranks,
         holds=holds,
     )
 
@@ -244,6 +232,7 @@ def warnings(model: Model, question: Question) -> list[str]:
             f"{question.tokens:,} tokens are more than the {model.max_tokens:,} the model is "
             "made for"
         )
+    found += chunks_as_windows(model, question)
     stored = model.weights_stored_as
     if stored == "float32" and question.k_format == AUTO:
         found.append("the file says float32: in that type the cache is twice as large as in bf16")
@@ -254,3 +243,14 @@ def warnings(model: Model, question: Question) -> list[str]:
             f"{'bf16' if question.weight_format == AUTO else question.weight_format} throughout"
         )
     return found
+
+
+def chunks_as_windows(model: Model, question: Question) -> list[str]:
+    """What the ideal view counts for a chunk, where the chunk begun last holds fewer tokens."""
+    chunks = {layer.window for layer in model.layers if layer.kind == "chunked"}
+    return [
+        f"chunked layers count {chunk:,} tokens, what engines keep at most; "
+        f"the chunk begun last has {question.tokens % chunk:,}"
+        for chunk in chunks
+        if chunk and question.tokens > chunk and question.tokens % chunk
+    ]

@@ -1,6 +1,7 @@
 """Bytes as people write and read them: GB and GiB are different, and both are shown."""
 
 import re
+from fractions import Fraction
 
 from model.errors import BadInput
 
@@ -83,6 +84,19 @@ def both(n_bytes: float) -> str:
     if n_bytes < UNITS["kb"]:
         return f"{_short(n_bytes)} B"
     return f"{binary(n_bytes)} ({decimal(n_bytes)})"
+
+
+def exact_decimal(value: Fraction, *, most_places: int = 8) -> str:
+    """The value in decimals, all of them; empty where they do not end soon.
+
+    >>> exact_decimal(Fraction(528, 512)), exact_decimal(Fraction(196, 192))
+    ('1.03125', '')
+    """
+    scaled = value * 10**most_places
+    if scaled.denominator != 1:
+        return ""
+    whole, part = divmod(scaled.numerator, 10**most_places)
+    return f"{whole:,}.{part:0{most_places}}".rstrip("0").rstrip(".")
 
 
 def _short(value: float) -> str:
