@@ -41,7 +41,9 @@ def write(answer: dict[str, Any], path: str) -> None:
 
 def heading(answer: dict[str, Any]) -> str:
     """State what the numbers hold for."""
-    where = f"{answer['device']}, {answer['processor']}, {answer['threads']} threads"
+    n_threads = answer["threads"]
+    threads = f"{n_threads} thread{'' if n_threads == 1 else 's'}"
+    where = f"{answer['device']}, {answer['processor']}, {threads}"
     return f"{answer['model']} on {answer['date']}: {where}"
 
 

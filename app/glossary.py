@@ -41,6 +41,14 @@ def entries() -> dict[str, Entry]:
     return found
 
 
+def by_letter() -> dict[str, list[Entry]]:
+    """The entries as a reader looks for them: by name, under the letter each begins with."""
+    found: dict[str, list[Entry]] = {}
+    for entry in sorted(entries().values(), key=lambda entry: entry.slug):
+        found.setdefault(entry.term[0].upper(), []).append(entry)
+    return found
+
+
 def meaning(slug: str) -> str:
     """The entry as plain text for a tooltip; nothing for a slug that has none."""
     entry = entries().get(slug)

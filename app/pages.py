@@ -194,16 +194,19 @@ def _questions() -> Page:
 def _glossary() -> Page:
     words, path = _words(glossary.FILE), "/glossary"
     used = lessons_that_use()
-    entries = [
-        {
-            "slug": entry.slug,
-            "term": entry.term,
-            "html": prose.render_inline(entry.text),
-            "used": used.get(entry.slug, ()),
-        }
-        for entry in glossary.entries().values()
-    ]
-    html = _render("glossary.html", path, (), words=words, entries=entries)
+    letters = {
+        letter: [
+            {
+                "slug": entry.slug,
+                "term": entry.term,
+                "html": prose.render_inline(entry.text),
+                "used": used.get(entry.slug, ()),
+            }
+            for entry in entries
+        ]
+        for letter, entries in glossary.by_letter().items()
+    }
+    html = _render("glossary.html", path, (), words=words, letters=letters)
     return Page(path, words["title"], _front(glossary.FILE)["summary"], html, tuple(scripts(())))
 
 

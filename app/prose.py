@@ -26,7 +26,9 @@ TEMPLATES = Environment(
 )
 
 
-SMALL = 0.01
+SMALL, LARGE = 0.01, 1000
+RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+PERCENT = re.compile(r"(?<=\d)[ \u202f]?%(?![\w-])")
 
 
 def short(number: float | str) -> str:
@@ -35,9 +37,12 @@ def short(number: float | str) -> str:
         return number
     if isinstance(number, int):
         return f"{number:,}"
-    mantissa, _, exponent = f"{number:.1e}".partition("e")
-    small = 0 < abs(number) < SMALL
-    return f"{mantissa} · 10^{int(exponent)}".replace("-", "−") if small else f"{number:.3g}"
+    if 0 < abs(number) < SMALL:
+        mantissa, _, exponent = f"{number:.1e}".partition("e")
+        shown = f"{mantissa} · 10{str(int(exponent)).translate(RAISED)}"
+    else:
+        shown = f"{number:.3g}" if abs(number) < LARGE else f"{number:,.0f}"
+    return shown.replace("-", "−")
 
 
 TEMPLATES.filters["short"] = short
@@ -81,7 +86,7 @@ def render_inline(text: str) -> str:
 
 def _filled(html: str) -> str:
     html = QUOTE.sub(lambda match: _quote(match["name"]), html)
-    return TERM.sub(_term, html)
+    return PERCENT.sub("\N{NARROW NO-BREAK SPACE}%", TERM.sub(_term, html))
 
 
 LIVE = re.compile(r'(data-live="(?P<name>[a-z0-9-]+)"[^>]*>)…')

@@ -60,6 +60,16 @@ def test_every_entry_is_on_the_page_with_the_lessons_that_use_it():
         assert all(f'href="{use["path"]}"' in body for use in uses)
 
 
+def test_the_page_is_sorted_by_name_and_every_letter_on_it_can_be_jumped_to():
+    body = build("/glossary").body
+    names = re.findall(r"<dt>(.*?)</dt>", body)
+    assert len(names) == len(glossary.entries())
+    assert names == sorted(names, key=glossary.slugify)
+    index = re.search(r'<nav class="letters".*?</nav>', body).group()  # pyright: ignore[reportOptionalMemberAccess]
+    assert re.findall(r'href="#(.*?)"', index) == re.findall(r'<h2 class="letter" id="(.*?)"', body)
+    assert re.findall(r">([A-Z])<", index) == sorted({name[0].upper() for name in names})
+
+
 def test_lesson_1_links_the_terms_it_introduces_once_each():
     linked = [slug for step in LESSONS[FIRST].steps for slug in terms(step.html)]
     assert len(set(linked)) == len(linked)
@@ -128,7 +138,16 @@ def test_every_bug_names_a_step_there_is():
 
 @pytest.mark.parametrize(
     ("number", "text"),
-    [(12, "12"), (8192, "8,192"), (0.0, "0"), (1.25, "1.25"), (2e-16, "2.0 · 10^−16"), ("a", "a")],
+    [
+        (12, "12"),
+        (8192, "8,192"),
+        (0.0, "0"),
+        (1.25, "1.25"),
+        (2e-16, "2.0 · 10⁻¹⁶"),
+        (-0.5, "−0.5"),
+        (1098.4, "1,098"),
+        ("a", "a"),
+    ],
 )
 def test_measured_numbers_are_short(number: float | str, text: str):
     assert short(number) == text

@@ -231,7 +231,7 @@ def _tokens_a_pass(acceptance: float, draft_tokens: int) -> Callable[[], Fact]:
 
         return Fact(
             text=f"{expected_tokens(acceptance, draft_tokens):.2f}",
-            how=f"(1 − a^(g+1)) ÷ (1 − a) with a = {acceptance:g}, g = {draft_tokens}",
+            how=f"(1 − aᵍ⁺¹) ÷ (1 − a) with a = {acceptance:g}, g = {draft_tokens}",
             source="Leviathan et al., arXiv 2211.17192",
         )
 

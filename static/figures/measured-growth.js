@@ -2,7 +2,7 @@
 kv.figure("measured-growth", (() => {
   const curves = ({ spec, p }) => spec.data.curves[p.batch]
   const columns = (ctx) => Object.fromEntries(Object.entries(curves(ctx)).map(([path, { x, y }]) => [path, { x, y, path: x.map(() => path) }]))
-  const ms = (kit, value) => kit.fix(value, value < 100 ? 1 : 0)
+  const ms = (kit, value) => value < 100 ? kit.fix(value, 1) : kit.whole(value)
   const status = (ctx) => {
     const { kit, p } = ctx
     const { x, y } = curves(ctx).ours

@@ -1,7 +1,7 @@
 // Seconds to fetch a cache over each link, and to compute it again.
 kv.figure("moving-cache", (() => {
   const row = ({ spec, p }) => spec.data.rows[p.model][p.tokens]
-  const say = (kit, s) => (s >= 1 ? `${kit.fix(s, 2)} s` : s >= 0.01 ? `${kit.fix(1000 * s, 0)} ms` : `${kit.fix(1000 * s, 1)} ms`)
+  const say = (kit, s) => (s >= 0.1 ? `${kit.fix(s, 2)} s` : s >= 0.01 ? `${kit.fix(1000 * s, 0)} ms` : `${kit.fix(1000 * s, 1)} ms`)
   const draw = (ctx) => {
     const { spec, w, kit } = ctx
     const r = row(ctx)

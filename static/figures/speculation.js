@@ -71,7 +71,7 @@ kv.figure("speculation", (() => {
       y += 18
     }
     y += small ? 10 : 16
-    const rate = [["words a pass, counted", found.tokens_a_pass, "value"], ["(1 − a^(g+1)) / (1 − a)", found.expected, "number"]]
+    const rate = [["words a pass, counted", found.tokens_a_pass, "value"], ["(1 − aᵍ⁺¹) / (1 − a)", found.expected, "number"]]
     rate.forEach(([text, x, role], i) => {
       const from = Math.min(170, w * 0.5)
       const top = y + i * 22

@@ -13,8 +13,10 @@
     return (x < 0 && Number(s) !== 0 ? MINUS : "") + s
   }
   const whole = (n) => Math.round(n).toString().replace(/\B(?=(\d{3})+(?!\d))/g, ",")
-  const tiny = (x) => (x === 0 ? "0.0" : x.toExponential(1).replace("e-", " · 10^−").replace("e+", " · 10^"))
-  const percent = (x, digits = 1) => (100 * x).toFixed(digits) + " %"
+  const RAISED = Object.fromEntries([..."0123456789-"].map((c, i) => [c, "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"[i]]))
+  const raised = (exponent) => [...exponent].map((c) => RAISED[c] ?? "").join("")
+  const tiny = (x) => (x === 0 ? "0.0" : x.toExponential(1).replace(/e(.*)/, (_, exponent) => ` · 10${raised(exponent)}`))
+  const percent = (x, digits = 1) => (100 * x).toFixed(digits) + "\u202f%"
   const bytes = (n) => {
     for (const [size, unit] of [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]]) {
       if (n >= size) return `${+(n / size).toFixed(2)} ${unit}`
@@ -84,7 +86,7 @@
     else if (node.getAttribute(name) !== String(value)) node.setAttribute(name, value)
   }
   /** About how wide a text is, in its own font size. */
-  const ems = (text) => [...text].reduce((sum, c) => sum + (/[.,:;'’ iljftr|]/.test(c) ? 0.34 : /[mwMW]/.test(c) ? 0.9 : c.codePointAt(0) > 0x2e7f ? 1.05 : 0.62), 0)
+  const ems = (text) => [...text].reduce((sum, c) => sum + (/[.,:;'’ \u202filjftr|]/.test(c) ? 0.34 : /[mwMW]/.test(c) ? 0.9 : c.codePointAt(0) > 0x2e7f ? 1.05 : 0.62), 0)
   const clip = (text, max, px = 12.5) => {
     if (!max || ems(text) * px <= max) return text
     const letters = [...text]
@@ -118,7 +120,7 @@
       set(text, "x", m.w / 2); set(text, "y", m.h / 2)
       const { shown, wide } = fitting(m)
       if (text.textContent !== shown) text.textContent = shown
-      const size = Math.min(m.size ?? 12.5, Math.max(LEAST_PX, (m.w - 2) / wide), Math.max(LEAST_PX, m.h * 0.62))
+      const size = Math.min(m.size ?? 12.5, Math.max(LEAST_PX, Math.min(10.5, (m.w - 2) / wide), (m.w - 6) / wide), Math.max(LEAST_PX, m.h * 0.62))
       text.style.fontSize = `${size.toFixed(1)}px`
     },
     label(t, m) {

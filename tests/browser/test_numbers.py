@@ -28,6 +28,7 @@ SENTENCES = (
     "x",
     "We don't like pineapple pizza 🍕 and שלום, do we? No, never!",
 )
+PERCENT = "\N{NARROW NO-BREAK SPACE}%"
 HEADS = tuple((layer, head) for layer in range(2) for head in range(2))
 Numbers = Mapping[str, float]
 
@@ -39,12 +40,12 @@ def wrong_twins(text: str) -> Comparisons:
 
 def as_shown(value: float, text: str) -> str:
     """Write a number the way the page does, to as many decimals as this text has."""
-    percent = text.endswith(" %")
+    percent = text.endswith(PERCENT)
     exact = Decimal(float(value)) * (100 if percent else 1)
-    digits = len(text.removesuffix(" %").partition(".")[2])
+    digits = len(text.removesuffix(PERCENT).partition(".")[2])
     rounded = abs(exact).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
     sign = "−" if exact < 0 and rounded != 0 else ""
-    return f"{sign}{rounded}{' %' if percent else ''}"
+    return f"{sign}{rounded}{PERCENT if percent else ''}"
 
 
 def rows(name: str, array: np.ndarray) -> Numbers:
