@@ -8,7 +8,7 @@ from bokeh.plotting import figure
 
 from figures.base import Figure
 from figures.charts import chart, compact
-from figures.serving_costs import BATCHES, CONTEXTS, MODELS, kept, table
+from figures.serving_costs import BATCHES, CONTEXTS, MODELS, table
 from model.hardware import CHIPS
 
 
@@ -43,8 +43,7 @@ class Batching(Figure):
 
     @classmethod
     def data(cls) -> dict[str, Any]:
-        """What steps move, and what has to fit in memory."""
-        return table() | {"kept": [kept(name) for name in MODELS]}
+        return table()
 
     @classmethod
     def values(cls) -> dict[str, tuple[int, ...]]:

@@ -72,6 +72,7 @@ def table() -> dict[str, Any]:
         "batches": BATCHES,
         "contexts": CONTEXTS,
         "passes": [passes(name) for name in MODELS],
+        "kept": [kept(name) for name in MODELS],
         "chips": {key: on(chip) for key, chip in CHIPS.items()},
     }
 

@@ -8,11 +8,7 @@ kv.figure("batching", (() => {
     const [one, n] = [passes(ctx), ctx.spec.data.batches[batch]]
     return ctx.kit.timed(chip(ctx), n * one.flops[context], one.weights[batch] + n * one.cache[context]).ms
   }
-  /** Sequences that fit beside the weights: model.costs:sequences_that_fit. */
-  const fit = (ctx, context = ctx.p.context) => {
-    const { weights, cache } = ctx.spec.data.kept[ctx.p.model]
-    return Math.max(0, Math.floor((chip(ctx).nbytes - weights) / cache[context]))
-  }
+  const fit = (ctx, context = ctx.p.context) => ctx.kit.roomFor(chip(ctx), ctx.spec.data.kept[ctx.p.model], context)
   const curve = (ctx, context) => {
     const { batches } = ctx.spec.data
     const all = batches.map((n, b) => [n, ms(ctx, b, context)])

@@ -18,7 +18,14 @@ kv.figure("roofline", (() => {
     const side = one.intensity < c.ridge ? "memory decides, the arithmetic waits" : "arithmetic decides"
     return `${spec.data.models[p.model]} on ${c.name}: a decode step of ${kit.plural(spec.data.batches[p.batch], "sequence")} at ${kit.whole(spec.data.contexts[p.context])} tokens does ${kit.fix(one.intensity, 1)} FLOPs a byte, the ridge is at ${kit.fix(c.ridge, 0)}: ${side}; ${kit.fix(one.ms, 2)} ms at best. Prefilling them does ${kit.whole(prefill(ctx).intensity)}.`
   }
-  const note = (ctx) => (ctx.p.chip === "machine" ? "Measured here, just now; published chips are their makers' peaks." : `Published: ${chip(ctx).source}, ${chip(ctx).format}.`) + ctx.kit.conditions(passes(ctx), ctx.spec.data.contexts[ctx.p.context])
+  /** A batch may be asked for that the memory has no room for: its intensity is still right, but it cannot run. */
+  const overfull = (ctx) => {
+    const { spec, p, kit } = ctx
+    const [c, n] = [chip(ctx), spec.data.batches[p.batch]]
+    const most = kit.roomFor(c, spec.data.kept[p.model], p.context)
+    return n > most ? ` ${kit.plural(n, "such sequence")} ${n === 1 ? "does" : "do"} not fit into its ${kit.whole(c.nbytes / 1e9)} GB; ${most || "none"} would.` : ""
+  }
+  const note = (ctx) => (ctx.p.chip === "machine" ? "Measured here, just now; published chips are their makers' peaks." : `Published: ${chip(ctx).source}, ${chip(ctx).format}.`) + ctx.kit.conditions(passes(ctx), ctx.spec.data.contexts[ctx.p.context]) + overfull(ctx)
   const table = (ctx) => {
     const { spec, p, kit } = ctx
     return { caption: `${spec.data.models[p.model]} on ${chip(ctx).name}, context ${kit.whole(spec.data.contexts[p.context])}`, head: ["sequences", "FLOPs per byte", "milliseconds a step, at best"],

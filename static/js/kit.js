@@ -31,6 +31,9 @@
     return { intensity: flops / moved, ms: 1e3 * seconds, rate: flops / seconds / 1e12 }
   }
 
+  /** Sequences whose caches fit beside the weights; as many as one likes where the memory is unknown: model.costs:sequences_that_fit. */
+  const roomFor = (chip, { weights, cache }, context) => (chip.nbytes ? Math.max(0, Math.floor((chip.nbytes - weights) / cache[context])) : Infinity)
+
   /** What a model's count rests on, and whether the model was made for so many tokens. */
   const conditions = ({ most, assumed }, tokens) => {
     const beyond = most && tokens > most ? [`the model was made for ${whole(most)} tokens`] : []
@@ -165,5 +168,5 @@
     return `${lines[0]}${m.text ? ": " + m.text : ""}`
   }
 
-  kv.kit = { fix, whole, tiny, percent, bytes, plural, timed, conditions, cell, label, wire, bar, matrix, dotLines, patch, el, MINUS }
+  kv.kit = { fix, whole, tiny, percent, bytes, plural, timed, roomFor, conditions, cell, label, wire, bar, matrix, dotLines, patch, el, MINUS }
 })()

@@ -20,8 +20,10 @@ DRAWN = """([name, states]) => states.map((state) => {
   stage.more.open = true
   stage.fillMore()
   const ctx = { run: stage.run, p: stage.params, w: 640, kit: kv.kit, spec: stage.spec }
-  const cells = [...stage.table.querySelectorAll("tbody tr")].map((row) => row.cells[5].textContent)
-  return { said: stage.status.textContent, columns: stage.figure.columns(ctx), cells }
+  const rows = [...stage.table.querySelectorAll("tbody tr")]
+  const cells = rows.map((row) => row.cells[5]?.textContent)
+  const note = stage.figure.note(ctx)
+  return { note, said: stage.status.textContent, columns: stage.figure.columns(ctx), cells }
 })"""
 
 
@@ -45,3 +47,18 @@ def test_the_figure_says_and_draws_how_many_sequences_fit(read: Callable[..., An
         assert found, seen["said"]
         expected = "No batch fits" if not most else "All 256" if most >= BATCHES[-1] else str(most)
         assert expected in found.groups(), seen["said"]
+
+
+def test_the_roofline_tells_of_a_batch_without_room(read: Callable[..., Any]):
+    page = read().open(LESSON)
+    asked = [
+        {"chip": CHIP, "model": i, "batch": b, "context": CONTEXT}
+        for i in range(len(MODELS))
+        for b in (0, 5, 8)
+    ]
+    for state, seen in zip(asked, page.evaluate(DRAWN, ["roofline", asked]), strict=True):
+        work = work_of(MODELS[state["model"]])
+        most = sequences_that_fit(work, CONTEXTS[CONTEXT], CHIPS[CHIP].nbytes or 0.0)
+        told = re.search(r"not fit into its 80 GB; (none|\d+) would", seen["note"])
+        assert bool(told) == (BATCHES[state["batch"]] > most), seen["note"]
+        assert told is None or told[1] == (str(most) if most else "none")
