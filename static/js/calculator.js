@@ -41,7 +41,8 @@
     if (text.length > setup.options.max_chars) return say(`The form holds ${whole(text.length)} characters; a config.json and the rest may have ${whole(setup.options.max_chars)}.`)
     const reply = await kv.ask("size", text)
     if (!reply) return
-    if (reply.message) return say(reply.message)
+    out.classList.toggle("stale", Boolean(reply.message))
+    if (reply.message) return say(`${reply.message}. The sizes below are of what was asked before.`)
     say(reply.size.notes.join("; "))
     answers = reply.size
     for (const [name, kept] of Object.entries(reply.size.moved)) if (document.activeElement !== form.elements[name]) form.elements[name].value = kept

@@ -71,3 +71,18 @@ def test_values_out_of_bounds_are_moved_and_said(read: Callable[..., Any]):
     page = watched.open("/calculator?batch=-4&tokens=512")
     watched.until("() => /out of bounds/.test(document.querySelector('.calc-message').textContent)")
     assert page.input_value("[name=batch]") == "1"
+
+
+def test_an_answer_to_what_was_asked_before_is_told_and_greyed(read: Callable[..., Any]):
+    watched = read()
+    page = watched.open("/calculator")
+    answer = page.locator(".calc-answer")
+    page.fill("[name=memory]", "abc")
+    watched.until(
+        "() => /not understood/.test(document.querySelector('.calc-message').textContent)"
+    )
+    assert "asked before" in page.locator(".calc-message").inner_text()
+    assert answer.evaluate("node => Number(getComputedStyle(node).opacity)") < 0.5
+    page.fill("[name=memory]", "24")
+    watched.until("() => /fits/.test(document.querySelector('.calc-answer').textContent)")
+    assert answer.evaluate("node => getComputedStyle(node).opacity") == "1"
