@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.sizing import catalogue
+from model.sizing.alternatives import ALTERNATIVES
 from model.sizing.engines import NotInEngine
 from model.sizing.formats import FORMATS
 from model.sizing.layers import Model
@@ -143,6 +144,16 @@ def test_vllm_keeps_heavily_compressed_layers_in_pages_of_their_own():
     assert paged < 2 * ideal
     grows = held("DeepSeek-V4-Flash", 2**21, "vllm") - paged
     assert grows == 2**20 // 256 * 22 * (65_536 + 8_704 + 2_048)
+
+
+@pytest.mark.parametrize("tokens", [0, 1, 200, 20_000, 500_000])
+@pytest.mark.parametrize("change", ALTERNATIVES)
+def test_a_pool_of_pages_holds_what_lies_in_it(change: str, tokens: int):
+    model = catalogue.load("DeepSeek-V4-Flash")
+    question = Question(tokens=tokens, batch=2, shared_prefix=tokens // 2, engine="vllm")
+    changed = size(ALTERNATIVES[change](model), question)
+    assert changed.padding_bytes >= 0
+    assert changed.cache_bytes >= total_bytes(model, question)
 
 
 def test_vllm_stores_an_index_key_with_its_scale():

@@ -28,7 +28,10 @@ class Vllm(PerLayer):
     """
 
     name: str = "vllm"
-    note: str = "pages of 16 tokens or more, one size for all layers; W-1 plus a prefill batch"
+    note: str = (
+        "pages of 16 tokens or more, one size for all layers (of 256 and three sizes for "
+        "DeepSeek-V4); W-1 plus a prefill batch"
+    )
     formats: tuple[str, ...] = (
         "fp32",
         "bf16",

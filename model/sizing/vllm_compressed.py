@@ -132,7 +132,8 @@ def caches_of(layer: Layer) -> list[Kept]:
     found = []
     for rows in layer.rows:
         if rows.every == 1:
-            found.append(Kept(rows=rows, table=Table(block=WINDOW_BLOCK, window=rows.window)))
+            block = BLOCK if rows.window is None else WINDOW_BLOCK
+            found.append(Kept(rows=rows, table=Table(block=block, window=rows.window)))
             continue
         maker = COMPRESSORS[rows.every]
         width = 2 * maker.overlap * rows.width
