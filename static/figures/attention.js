@@ -25,42 +25,47 @@ kv.figure("attention", (() => {
     const terms = Array.from({ length: ctx.p.t + 1 }, (_, row) => `${ctx.kit.fix(a.weights[row], 3)}×${ctx.kit.fix(a.value(row)[j], 3)}`)
     return [`Output of the head, number ${j + 1}: the values, weighted`, `${terms.join(" + ")} = ${ctx.kit.fix(a.mixed[j], 3)}`]
   }
+  /** Where everything stands; on a phone narrower, and as high as is left of the place given. */
+  const places = ({ run, w, h = Infinity }) => {
+    const n = run.fed.length
+    if (w > 520) {
+      const labelW = Math.min(84, w * 0.19)
+      const cellW = Math.min(46, (w - labelW - 222) / 8)
+      return { labelW, cellW, scoreW: 52, weightW: 46, gap: 10, oneH: 24, cellH: Math.max(14, Math.min(26, 330 / n - 2)) }
+    }
+    return { labelW: w * 0.155, cellW: 22, scoreW: 34, weightW: 33, gap: 4, oneH: 17, cellH: Math.max(12, Math.min(24, (Math.min(h, 300) - 68) / n - 2)) }
+  }
   const draw = (ctx) => {
     const { run, p, w, kit } = ctx
     const a = parts(ctx)
-    const rows = p.t + 1
-    const wide = w > 520
-    const labelW = Math.min(84, w * 0.19)
-    const scoreW = 52
-    const cellW = Math.min(46, (w - labelW - scoreW - (wide ? 150 : 96) - 20) / (wide ? 8 : 4))
-    const digits = cellW >= 36 ? 2 : 1
-    const cellH = Math.max(14, Math.min(26, 330 / run.fed.length - 2))
-    const at = { cellW, cellH, digits }
-    const query = kit.matrix({ ...at, cellH: 24, k: "q", x: 0, y: 0, role: "query", labelW, rows: [{ key: "q", label: "query", values: Array.from(a.q), state: "now", tips: Array.from(a.q, (v, j) => [`Query of “${run.fed[p.t]}”, number ${j + 1}`, kit.fix(v, 4)]) }] })
-    const top = query.h + 6
-    const keyRows = Array.from({ length: rows }, (_, row) => ({ label: run.fed[row], key: row, values: Array.from(a.key(row)), state: row === p.t ? "now" : "kept", tips: Array.from(a.key(row), (v, j) => [`Key of “${run.fed[row]}”, number ${j + 1}`, kit.fix(v, 4), row === p.t ? "made in this step" : `kept since step ${row + 1}`]) }))
+    const word = run.fed
+    const { labelW, cellW, scoreW, weightW, gap, oneH, cellH } = places(ctx)
+    const at = { cellW, cellH, digits: cellW >= 36 ? 2 : 1 }
+    const rows = Array.from({ length: p.t + 1 }, (_, row) => row)
+    const state = (row) => (row === p.t ? "now" : "kept")
+    const query = kit.matrix({ ...at, cellH: oneH, k: "q", x: 0, y: 0, role: "query", labelW, rows: [{ key: "q", label: "query", values: Array.from(a.q), state: "now", tips: Array.from(a.q, (v, j) => [`Query of “${word[p.t]}”, number ${j + 1}`, kit.fix(v, 4)]) }] })
+    const top = query.h + 4
+    const keyRows = rows.map((row) => ({ label: word[row], key: row, values: Array.from(a.key(row)), state: state(row), tips: Array.from(a.key(row), (v, j) => [`Key of “${word[row]}”, number ${j + 1}`, kit.fix(v, 4), row === p.t ? "made in this step" : `kept since step ${row + 1}`]) }))
+    const valueRows = rows.map((row) => ({ label: "", key: row, values: Array.from(a.value(row)), state: state(row), tips: Array.from(a.value(row), (v, j) => [`Value of “${word[row]}”, number ${j + 1}`, kit.fix(v, 4)]) }))
     const keys = kit.matrix({ ...at, k: "k", x: 0, y: top, title: "keys", role: "key", labelW, rows: keyRows })
-    const marks = [...query.marks, ...keys.marks]
-    const scoreX = labelW + 4 * cellW + 8
-    const barX = scoreX + scoreW + 6
-    const valueX = wide ? w - 4 * cellW : w
-    const barW = valueX - barX - 52 - (wide ? 10 : 0)
-    marks.push(kit.label("score", scoreX, top + 12, "score", { cls: "title" }), kit.label("weight", barX, top + 12, "weight", { cls: "title" }))
-    for (let row = 0; row < rows; row++) {
+    const valueX = w - 4 * cellW
+    const values = kit.matrix({ ...at, k: "v", x: valueX, y: top, title: "values", role: "value", labelW: 0, rows: valueRows })
+    const scoreX = labelW + 4 * cellW + gap - 2
+    const barX = scoreX + scoreW + gap
+    const barW = valueX - barX - weightW - gap - 4
+    const marks = [...query.marks, ...keys.marks, ...values.marks]
+    marks.push(kit.label("score", scoreX, top + 12, "score", { cls: "title" }), kit.label("weight", barW > 60 ? barX : valueX - gap, top + 12, "weight", { cls: "title", anchor: barW > 60 ? "start" : "end" }))
+    for (const row of rows) {
       const y = top + 20 + row * (cellH + 2)
       marks.push(kit.cell(`s${row}`, scoreX, y, scoreW - 2, cellH, kit.fix(a.scores[row], 2), "query", "kept", { tip: scoreTip(ctx, row) }))
-      marks.push(kit.bar(`bar${row}`, barX, y + 2, Math.max(1, barW * a.weights[row]), cellH - 4, "accent"))
-      marks.push(kit.cell(`w${row}`, barX + barW + 4, y, 46, cellH, kit.fix(a.weights[row], 3), "number", "plain", { tip: weightTip(ctx, row) }))
+      if (barW > 8) marks.push(kit.bar(`bar${row}`, barX, y + 2, Math.max(1, barW * a.weights[row]), cellH - 4, "accent"))
+      marks.push(kit.cell(`w${row}`, valueX - gap - weightW, y, weightW, cellH, kit.fix(a.weights[row], 3), "number", "plain", { tip: weightTip(ctx, row) }))
     }
-    if (wide) {
-      const values = kit.matrix({ ...at, k: "v", x: valueX, y: top, title: "values", role: "value", labelW: 0, rows: Array.from({ length: rows }, (_, row) => ({ key: row, label: "", values: Array.from(a.value(row)), state: row === p.t ? "now" : "kept", tips: Array.from(a.value(row), (v, j) => [`Value of “${run.fed[row]}”, number ${j + 1}`, kit.fix(v, 4)]) })) })
-      marks.push(...values.marks)
-    }
-    const bottom = top + 20 + run.fed.length * (cellH + 2) + 8
-    const out = kit.matrix({ ...at, cellH: 24, k: "out", x: wide ? valueX - labelW : 0, y: bottom, role: "value", labelW, rows: [{ key: "o", label: "output", values: Array.from(a.mixed), state: "now", tips: Array.from(a.mixed, (_, j) => mixedTip(ctx, j)) }] })
-    marks.push(...out.marks)
-    return { marks, w, h: bottom + 30 }
+    const bottom = top + 20 + run.fed.length * (cellH + 2) + gap - 2
+    const out = kit.matrix({ ...at, cellH: oneH, k: "out", x: valueX - labelW, y: bottom, role: "value", labelW, rows: [{ key: "o", label: "output", values: Array.from(a.mixed), state: "now", tips: Array.from(a.mixed, (_, j) => mixedTip(ctx, j)) }] })
+    return { marks: [...marks, ...out.marks], w, h: bottom + oneH + 2 }
   }
+  const news = '.cell.now:is([data-key^="k."], [data-key^="out."])' // the query on top may leave a small window
   const status = ({ run, p, kit }) => {
     const weights = Array.from(run.at("weights", p.layer, p.head, p.t)).slice(0, p.t + 1)
     const best = weights.indexOf(Math.max(...weights))
@@ -73,5 +78,5 @@ kv.figure("attention", (() => {
       rows: [...Array.from({ length: p.t + 1 }, (_, row) => [run.fed[row], kit.fix(a.scores[row], 4), kit.fix(a.weights[row], 4), ...Array.from(a.value(row), (v) => kit.fix(v, 4))]),
         ["output", "", kit.fix(1, 4), ...Array.from(a.mixed, (v) => kit.fix(v, 4))]] }
   }
-  return { draw, status, table }
+  return { draw, status, table, news }
 })())

@@ -38,7 +38,7 @@ kv.figure("choosing", (() => {
     marks.push(kit.label("kn", labelW - 6, y + 12, "words kept", { anchor: "end", cls: "quiet", max: labelW - 4 }), kit.label("mn", labelW - 6, y + 30, "mass kept", { anchor: "end", cls: "quiet", max: labelW - 4 }))
     columns.forEach((_, j) => marks.push(
       kit.label(`k${j}`, labelW + (j + 0.5) * size, y + 12, kit.whole(data.kept[j]), { anchor: "middle", cls: "strong" }),
-      kit.label(`m${j}`, labelW + (j + 0.5) * size, y + 30, kit.percent(data.mass[j], 1), { anchor: "middle" })))
+      kit.label(`m${j}`, labelW + (j + 0.5) * size, y + 30, kit.percent(data.mass[j], size < 48 ? 0 : 1), { anchor: "middle" })))
     return { marks, w, h: y + 38 }
   }
   const status = (ctx) => {

@@ -10,28 +10,31 @@ kv.figure("layer-stack", (() => {
     return { local, global: sum(at(ctx)) - local, n: windows.filter((x) => x !== null).length }
   }
   const draw = (ctx) => {
-    const { w, kit } = ctx
+    const { w, h: room = Infinity, kit } = ctx
     const { windows, without } = stack(ctx)
     const sizes = at(ctx)
     const most = Math.max(...sizes)
     const width = (w - 4) / sizes.length
+    const lineH = room < 300 ? 20 : 28
+    const high = Math.max(40, Math.min(170, room - 4 * lineH - 40))
+    const floor = high + 30
     const marks = [kit.label("t", 0, 12, `${sizes.length} layers at ${kit.whole(tokens(ctx))} tokens`, { cls: "title" })]
     sizes.forEach((n, i) => {
-      const h = Math.max(3, 170 * (n / most))
-      marks.push(kit.cell(`l${i}`, i * width, 200 - h, Math.max(2, width - 1.5), h, "", windows[i] === null ? "key" : "query", "kept", { tip: [`Layer ${i + 1}: ${windows[i] === null ? "reads everything" : `window ${kit.whole(windows[i])}`}`, `${kit.whole(n)} bytes = ${kit.bytes(n)}`] }))
+      const h = Math.max(3, high * (n / most))
+      marks.push(kit.cell(`l${i}`, i * width, floor - h, Math.max(2, width - 1.5), h, "", windows[i] === null ? "key" : "query", "kept", { tip: [`Layer ${i + 1}: ${windows[i] === null ? "reads everything" : `window ${kit.whole(windows[i])}`}`, `${kit.whole(n)} bytes = ${kit.bytes(n)}`] }))
     })
     const { local, global, n } = split(ctx)
     const total = local + global
     const full = without[ctx.p.tokens]
-    const rows = [["windowed", local, "query", `${n} layers`], ["global", global, "key", `${sizes.length - n} layers`], ["all", total, "value", ""], ["all, if none had a window", full, "number", ""]]
+    const rows = [["windowed", local, "query", `${n} layers`], ["global", global, "key", `${sizes.length - n} layers`], ["all", total, "value", ""], ["all, without windows", full, "number", ""]]
     rows.forEach(([name, bytes, role, note], i) => {
-      const y = 222 + i * 28
-      const labelW = Math.min(170, w * 0.42)
+      const y = floor + (lineH - 20) + 6 + i * lineH
+      const labelW = Math.min(170, w * 0.44)
       marks.push(kit.label(`n${i}`, labelW - 8, y + 15, note && w > 460 ? `${name} (${note})` : name, { anchor: "end", max: labelW - 8 }))
       marks.push(kit.bar(`b${i}`, labelW, y + 2, Math.max(1, (w - labelW - 84) * (bytes / full)), 17, role))
       marks.push(kit.cell(`v${i}`, w - 80, y, 80, 22, kit.bytes(bytes), "number", "plain", { tip: [name, `${kit.whole(bytes)} bytes`] }))
     })
-    return { marks, w, h: 340 }
+    return { marks, w, h: floor + (lineH - 20) + 6 + 4 * lineH }
   }
   const status = (ctx) => {
     const { kit, p } = ctx

@@ -31,7 +31,7 @@ kv.figure("online-softmax", (() => {
       ["o / l", "the output so far", before ? kit.fix(before.output[0], 3) : "", kit.fix(step.output[0], 3), ["The output so far, its first number", `${kit.fix(step.o[0], 4)} / ${kit.fix(step.l, 4)} = ${kit.fix(step.output[0], 4)}`]],
     ]
     const c = [w * 0.5, w * 0.76]
-    marks.push(kit.label("h1", c[0], top, "before", { cls: "title" }), kit.label("h2", c[1], top, "after this block", { cls: "title" }))
+    marks.push(kit.label("h1", c[0], top, "before", { cls: "title" }), kit.label("h2", c[1], top, w - c[1] > 96 ? "after this block" : "after it", { cls: "title" }))
     rows.forEach(([key, name, old, fresh, tip], i) => {
       const y = top + 8 + i * pitch
       marks.push(kit.label(`n${i}`, 0, y + (pitch - 6) / 2 + 5, small ? `${key}: ${short[key]}` : `${key}: ${name}`, { max: c[0] - 8 }))

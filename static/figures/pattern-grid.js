@@ -18,26 +18,27 @@ kv.figure("pattern-grid", (() => {
   const told = { kept: "kept: a later query may read it", evicted: "may be dropped: no later query reads it", future: "not there yet" }
 
   const draw = (ctx) => {
-    const { p, w, kit } = ctx
+    const { p, w, h = Infinity, kit } = ctx
     const columns = width(ctx)
     const labelW = Math.min(70, w * 0.16)
-    const size = Math.max(9, Math.min(26, (w - labelW - 8) / Math.max(columns, p.n), 330 / p.n))
+    const rowH = Math.max(5, Math.min(26, (w - labelW - 8) / Math.max(columns, p.n), (Math.min(h, 392) - 62) / p.n))
+    const size = Math.max(rowH, Math.min(3 * rowH, 26, (w - labelW - 8) / Math.max(columns, p.n))) // low and wide where height is short
     const i = ctx.p.row
     const marks = []
     for (let q = 0; q < p.n; q++) {
-      const y = 18 + q * size
-      marks.push(kit.label(`q${q}`, labelW - 6, y + size / 2 + 4, size >= 13 || q === i ? (labelW < 62 ? `${q}` : `query ${q}`) : "", { anchor: "end", cls: q === i ? "strong" : "quiet" }))
+      const y = 18 + q * rowH
+      marks.push(kit.label(`q${q}`, labelW - 6, y + rowH / 2 + 4, rowH >= 13 || q === i ? (labelW < 62 ? `${q}` : `query ${q}`) : "", { anchor: "end", cls: q === i ? "strong" : "quiet" }))
       for (let j = 0; j < columns; j++) {
         const on = reads(ctx, q, j)
-        marks.push(kit.cell(`c${q}.${j}`, labelW + j * size, y, size - 1.5, size - 1.5, "", q === i ? "query" : "key", on ? (q === i ? "now" : "kept") : "masked",
+        marks.push(kit.cell(`c${q}.${j}`, labelW + j * size, y, size - 1.5, rowH - (rowH < 9 ? 1 : 1.5), "", q === i ? "query" : "key", on ? (q === i ? "now" : "kept") : "masked",
           q === i ? { tip: [`Query ${q}, key ${j}`, on ? "may be read" : "may not be read"] } : {}))
       }
     }
     marks.push(kit.label("keys", labelW, 11, p.pattern === "cross" ? "source keys, from 0 on" : "keys, from 0 on", { cls: "quiet" }))
-    const y = 18 + p.n * size + 22
+    const y = 18 + p.n * rowH + 22
     marks.push(kit.label("store", labelW, y - 6, `the cache after query ${i}`, { cls: "title" }))
-    for (let j = 0; j < columns; j++) marks.push(kit.cell(`s${j}`, labelW + j * size, y, size - 1.5, Math.max(16, size - 1.5), kept(ctx, j) === "evicted" && size >= 14 ? "×" : "", "value", kept(ctx, j), { tip: [`Row of key ${j}`, told[kept(ctx, j)]] }))
-    return { marks, w, h: y + Math.max(18, size) + 4 }
+    for (let j = 0; j < columns; j++) marks.push(kit.cell(`s${j}`, labelW + j * size, y, size - 1.5, Math.max(16, rowH - 1.5), kept(ctx, j) === "evicted" && size >= 14 ? "×" : "", "value", kept(ctx, j), { tip: [`Row of key ${j}`, told[kept(ctx, j)]] }))
+    return { marks, w, h: y + Math.max(18, rowH) + 2 }
   }
   const count = (ctx, state) => Array.from({ length: width(ctx) }, (_, j) => kept(ctx, j)).filter((s) => s === state).length
   const readBy = (ctx) => Array.from({ length: width(ctx) }, (_, j) => reads(ctx, ctx.p.row, j)).filter(Boolean).length
@@ -50,6 +51,9 @@ kv.figure("pattern-grid", (() => {
   const table = (ctx) => ({ caption: `Keys each query may read, pattern ${keyOf(ctx)}`, head: ["query", "keys it reads", "how many"],
     rows: Array.from({ length: ctx.p.n }, (_, q) => { const list = Array.from({ length: width(ctx) }, (_, j) => j).filter((j) => reads(ctx, q, j)); return [q, list.join(" "), list.length] }) })
   const hides = ({ spec, p }) => [["size"], ["second"]].slice(spec.data.families[p.pattern]).flat()
+  /** What the two sizes are in each pattern. */
+  const SIZES = { cross: ["Source"], window: ["Window"], "window-sinks": ["Window", "Sinks"], prefix: ["Prefix"], strided: ["Stride"], fixed: ["Block", "Summaries"], dilated: ["Window", "Gap"] }
+  const names = ({ p }) => { const [size = "Size", second = "Second size"] = SIZES[p.pattern] ?? []; return { size, second } }
   const bounds = ({ p }) => ({ row: [0, p.n - 1] })
-  return { draw, status, table, hides, bounds }
+  return { draw, status, table, hides, names, bounds }
 })())

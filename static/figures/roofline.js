@@ -9,14 +9,14 @@ kv.figure("roofline", (() => {
   const prefill = (ctx) => ctx.kit.timed(chip(ctx), passes(ctx).prefill_flops[ctx.p.context], passes(ctx).prefill_bytes[ctx.p.context])
   const columns = (ctx) => {
     const [c, both] = [chip(ctx), [decode(ctx), prefill(ctx)]]
-    const marks = { x: both.map((one) => one.intensity), y: both.map((one) => one.rate), name: ["decode", "prefill"], colour: ["#c25e10", "#2b7bd0"] }
+    const marks = { x: both.map((one) => one.intensity), y: both.map((one) => one.rate), name: ["decode", "prefill"], colour: ["#a34700", "#0b5fa5"] }
     return { roof: { x: c.intensity, y: c.roof }, ridge: { x: [c.ridge, c.ridge], y: [c.roof[0], c.roof.at(-1)] }, marks }
   }
   const status = (ctx) => {
     const { spec, p, kit } = ctx
     const [c, one] = [chip(ctx), decode(ctx)]
-    const side = one.intensity < c.ridge ? "memory decides, the arithmetic waits" : "arithmetic decides"
-    return `${spec.data.models[p.model]} on ${c.name}: a decode step of ${kit.plural(spec.data.batches[p.batch], "sequence")} at ${kit.whole(spec.data.contexts[p.context])} tokens does ${kit.fix(one.intensity, 1)} FLOPs a byte, the ridge is at ${kit.fix(c.ridge, 0)}: ${side}; ${kit.fix(one.ms, 2)} ms at best. Prefilling them does ${kit.whole(prefill(ctx).intensity)}.`
+    const side = one.intensity < c.ridge ? "memory decides" : "arithmetic decides"
+    return `A decode step of ${kit.plural(spec.data.batches[p.batch], "sequence")} with ${kit.whole(spec.data.contexts[p.context])} tokens cached does ${kit.fix(one.intensity, 1)} FLOPs a byte, weights and cache together; the ridge is at ${kit.fix(c.ridge, 0)}, so ${side}: ${kit.fix(one.ms, 2)} ms at best. Prefill does ${kit.whole(prefill(ctx).intensity)}.`
   }
   /** A batch may be asked for that the memory has no room for: its intensity is still right, but it cannot run. */
   const overfull = (ctx) => {

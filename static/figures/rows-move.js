@@ -23,7 +23,8 @@ kv.figure("rows-move", (() => {
       state: row === step ? "now" : difference(ctx, Math.min(row, t)) > 0 ? "wrong" : "kept",
       tips: [0, 1, 2, 3].map((j) => [`Key of “${run.fed[row]}”, number ${j + 1}, as computed at step ${step + 1}`, kit.fix(run.at(name, step, p.layer, p.head, row)[j], 6)]),
     }))
-    const left = kit.matrix({ k: "a", x: 0, y: 34, title: `keys at step ${t + 1}`, role: "key", rows: rowsOf(t, t + 1), labelW, cellW, cellH, digits })
+    const newest = { label: run.fed[next], key: next, values: [null, null, null, null], state: "future", tips: Array(4).fill([`“${run.fed[next]}”`, `not read yet at step ${t + 1}`]) }
+    const left = kit.matrix({ k: "a", x: 0, y: 34, title: `keys at step ${t + 1}`, role: "key", rows: [...rowsOf(t, t + 1), ...(next > t ? [newest] : [])], labelW, cellW, cellH, digits })
     const x2 = labelW + 4 * cellW + 14
     const right = kit.matrix({ k: "b", x: x2, y: 34, title: `at step ${next + 1}`, role: "key", rows: rowsOf(next, next + 1), labelW: 0, cellW, cellH, digits })
     const marks = [...left.marks, ...right.marks]
@@ -33,6 +34,7 @@ kv.figure("rows-move", (() => {
       const moved = difference(ctx, row)
       marks.push(kit.label(`moved${row}`, x3, 54 + row * (cellH + 2) + cellH / 2 + 4, moved === 0 ? "0.0" : kit.fix(moved, 3), { cls: moved === 0 ? "good" : "bad" }))
     }
+    if (next > t) marks.push(kit.label("new", x3, 54 + next * (cellH + 2) + cellH / 2 + 4, "new", { cls: "quiet" }))
     marks.push(kit.label("mask", 0, 12, w > 480 ? "the first position may read" : "position 1 reads", { cls: "quiet" }))
     const maskX = w > 480 ? 180 : 112
     const side = Math.min(16, (w - maskX - 4) / (next + 1))
@@ -47,6 +49,9 @@ kv.figure("rows-move", (() => {
     const { t, next } = pair(ctx)
     if (t === next) return "This run has a single step, so there is nothing behind it to move."
     const moved = largest(ctx)
+    if (ctx.p.bidirectional && moved === 0) return ctx.p.layer === 0
+      ? `Bidirectional, and yet no key of layer 1 moves: layer 1 makes its keys straight from the embeddings, before any word has read another. Layer 2's keys move.`
+      : `Bidirectional: reading “${ctx.run.fed[next]}” moves no key behind it in this layer and head.`
     return ctx.p.bidirectional
       ? `With a bidirectional mask, reading “${ctx.run.fed[next]}” moves the keys behind it by up to ${ctx.kit.fix(moved, 3)} in this layer and head.`
       : `From step ${t + 1} to step ${next + 1} the ${ctx.kit.plural(t + 1, "key")} behind the new word moved by ${moved === 0 ? "exactly 0.0" : ctx.kit.tiny(moved)}.`

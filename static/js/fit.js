@@ -19,8 +19,8 @@
   }
   const hidden = ({ canvas }) => canvas.scrollHeight - canvas.clientHeight > EDGE
   /** Bring what is marked as new into the window, its top first when it is taller. */
-  const follow = ({ canvas, svg }) => {
-    const boxes = [...(svg ?? canvas).querySelectorAll(".cell.now, .bar.now")].map((node) => node.getBoundingClientRect())
+  const follow = ({ canvas, svg, figure }) => {
+    const boxes = [...(svg ?? canvas).querySelectorAll(figure.news ?? ".cell.now, .bar.now")].map((node) => node.getBoundingClientRect())
     if (!boxes.length) { canvas.scrollTop = 0; return }
     const from = canvas.getBoundingClientRect().top - canvas.scrollTop
     const [top, bottom] = [Math.min(...boxes.map((box) => box.top)) - from, Math.max(...boxes.map((box) => box.bottom)) - from]
@@ -44,6 +44,8 @@
     canvas.addEventListener("scroll", () => show(stage), { passive: true })
     return node
   }
+  /** How high a picture may be to be seen whole; none where the page makes room for any. */
+  kv.room = ({ canvas }) => (canvas.closest(".stage-holder") && getComputedStyle(canvas).overflowY === "hidden" ? canvas.clientHeight : Infinity)
   /** Called when a picture has been drawn anew. */
   kv.fit = (stage) => {
     if (!stage.canvas.closest(".stage-holder")) return

@@ -80,6 +80,13 @@
     else return
     event.preventDefault()
   }
+  /** A short sentence may not have the step that a try names: then it says which is shown. */
+  const tellShort = (button, t) => {
+    const told = (button.told ??= kv.html("span", { class: "small quiet", role: "status" }))
+    const n = kv.run?.fed.length
+    button.after(" ", told)
+    told.textContent = Number.isInteger(t) && n && t >= n ? `Your sentence takes ${kv.kit.plural(n, "step")}; this is the last.` : ""
+  }
   const startLesson = () => {
     page.stage = lessonStage(document.querySelector(".scrolly .stage"))
     page.steps = new kv.Steps([...document.querySelectorAll(".step")], onStep)
@@ -94,6 +101,7 @@
         const set = JSON.parse(button.dataset.try)
         page.stage.stop()
         page.stage.show(figure, { ...params, ...page.shared, ...set }, kv.run, Object.keys(set))
+        tellShort(button, set.t)
         address.writeSoon()
       })
     }

@@ -135,6 +135,7 @@
       ;(this.chart ?? this.svg).setAttribute("aria-label", `${this.spec.title}. ${this.spec.description}`)
       const hidden = this.figure.hides?.(ctx) ?? []
       for (const [name, control] of Object.entries(this.controlNodes)) control.node.hidden = hidden.includes(name)
+      for (const [name, told] of Object.entries(this.figure.names?.(ctx) ?? {})) this.controlNodes[name].node.firstChild.textContent = told
       if (this.more?.open) this.fillMore()
       kv.fit?.(this)
       this.root.dataset.drawn = String(performance.now())

@@ -159,6 +159,20 @@ def test_a_finger_on_a_figure_scrolls_the_page_as_on_text(step: int, read: Calla
     assert over_figure == pytest.approx(over_text, abs=30)
 
 
+def test_a_mask_both_ways_moves_layer_2_and_is_told_not_to_move_layer_1(read: Callable[..., Any]):
+    one = read(reduced_motion="reduce")
+    page = one.open(f"{load_lessons()[0].path}#nothing-moves")
+    one.complete()
+    said = "kv.page.stage.status.textContent"
+    page.select_option(".stage select[name=layer]", "0")
+    page.check(".stage input[name=bidirectional]")
+    one.until(f"{said}.includes('no key of layer 1 moves')")
+    assert page.locator('[data-key^="moved"]').all_text_contents() == ["0.0"] * 3
+    page.locator("#nothing-moves [data-try]").click()
+    one.until(f"{said}.includes('moves the keys behind it by up to')")
+    assert page.locator('[data-key="moved0"]').text_content() != "0.0"
+
+
 def test_hovering_never_scrolls(read: Callable[..., Any]):
     one = read()
     page = one.open(LESSONS[0].path)

@@ -44,6 +44,36 @@ def test_every_word_of_a_figure_can_be_read(
     assert height <= MOST_HEIGHT * size[1] + 1
 
 
+IN_SIGHT = {  # what the words of a step speak of
+    "read-all": (".cell.key.now", ".cell.value.now", '.cell[data-key^="out."]'),
+    "a-pattern-is-a-mask": ('[data-key="c0.0"]', '[data-key="s0"]'),
+    "sliding-window": ('[data-key="c0.0"]', '[data-key="s0"]'),
+    "sparse": ('[data-key="c0.0"]', '[data-key="s0"]'),
+    "your-own-pattern": ('[data-key="c0.0"]', '[data-key="s0"]'),
+    "mixed-layers": ('[data-key="b0"]', '[data-key="b3"]'),
+}
+SEEN = """selectors => selectors.filter((selector) => {
+  const { canvas } = kv.page.stage
+  const place = canvas.getBoundingClientRect()
+  const box = canvas.querySelector(selector).getBoundingClientRect()
+  return !(place.top - 2 <= box.top && box.bottom <= place.bottom + 2)
+})"""
+
+
+@pytest.mark.parametrize("lesson", [LESSONS[0], LESSONS[2]], ids=lambda lesson: lesson.slug)
+def test_what_a_step_speaks_of_is_in_sight_on_a_phone(lesson: Lesson, read: Callable[..., Any]):
+    one = read(viewport={"width": 390, "height": 844}, reduced_motion="reduce")
+    page = one.open(lesson.path)
+    one.complete()
+    looked = 0
+    for index, step in enumerate(lesson.steps):
+        if step.id in IN_SIGHT:
+            one.to_step(index)
+            assert page.evaluate(SEEN, IN_SIGHT[step.id]) == [], step.id
+            looked += 1
+    assert looked
+
+
 def test_all_of_a_tall_figure_can_be_reached_by_its_buttons(read: Callable[..., Any]):
     one = read(viewport={"width": PHONE[0], "height": PHONE[1]}, reduced_motion="reduce")
     page = one.open(LESSONS[0].path)
