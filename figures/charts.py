@@ -12,12 +12,16 @@ def chart(
     *,
     scale: Literal["log", "linear"] = "log",
     told: Sequence[tuple[str, str]] = (),
+    rows: Sequence[str] = (),
     **more: Any,
 ) -> figure:
-    """Return an empty chart with its two axes named; ``told`` is what a point says when hovered."""
+    """Return an empty chart with its two axes named; ``told`` is what a point says when hovered.
+
+    With ``rows``, names from the lowest up, the upward axis is no scale but one row a name.
+    """
     return figure(
         x_axis_type=scale,
-        y_axis_type=scale,
+        y_axis_type="auto" if rows else scale,
         x_axis_label=across,
         y_axis_label=up,
         height=380,
@@ -28,6 +32,7 @@ def chart(
         background_fill_color=None,  # the page's own paper shows through, light or dark
         border_fill_color=None,
         outline_line_color=None,
+        **({"y_range": list(rows)} if rows else {}),
         **more,
     )
 

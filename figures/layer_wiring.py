@@ -65,6 +65,11 @@ class LayerWiring(Figure):
         return {"tokens": TOKENS, "layers": LAYERS, "window": yoco.window, "schemes": schemes}
 
 
+def growth(config: Any, n: int) -> int:
+    """Bytes that one token more adds to n, when full windows drop a row for each they take."""
+    return BYTES_PER_NUMBER * (config.cached_numbers(n + 1) - config.cached_numbers(n))
+
+
 def told(config: Any, owner_of: list[int], joint: int | None) -> dict[str, Any]:
     """One scheme as plain data; lists of lists start with the context.
 
@@ -86,6 +91,7 @@ def told(config: Any, owner_of: list[int], joint: int | None) -> dict[str, Any]:
         "owners": config.owners,
         "owner_of": owner_of,
         "per_token": BYTES_PER_NUMBER * config.numbers_per_token,
+        "later": growth(config, TOKENS[-1]),
         "rows": [rows(n) for n in TOKENS],
         "bytes": [BYTES_PER_NUMBER * config.cached_numbers(n) for n in TOKENS],
         "read": [read(n) for n in TOKENS],

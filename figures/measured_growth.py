@@ -6,14 +6,23 @@ from pathlib import Path
 from typing import Any
 
 import param
-from bokeh.models import ColumnDataSource, HoverTool, NumeralTickFormatter, Range1d
+from bokeh.models import (
+    ColumnDataSource,
+    DataRange1d,
+    FixedTicker,
+    HoverTool,
+    Legend,
+    NumeralTickFormatter,
+)
 from bokeh.plotting import figure
 
 from figures.base import Figure
 from figures.charts import chart
 
 FILE = Path(__file__).resolve().parents[1] / "content" / "measurements" / "smollm2-growth.json"
-MARGIN = 1.4
+ROOM = 0.15  # of the span, left free round the curves
+MS = tuple(step * 10**power for power in range(4) for step in (1, 1.5, 2, 3, 5, 7))
+LEGEND = {"padding": 2, "spacing": 8, "glyph_width": 18, "label_text_font_size": "11px"}
 STYLES = {
     "ours": ("#0b5fa5", "solid"),
     "transformers, DynamicCache": ("#a34700", "dashed"),
@@ -42,7 +51,8 @@ class MeasuredGrowth(Figure):
     title = "A step's time, by context"
     description = (
         "A curve for each engine: across, the tokens in every sequence's cache; up, the "
-        "milliseconds a step took, both on logarithmic axes. Below, when and where it was measured."
+        "milliseconds a step took, both on logarithmic axes that fit what is "
+        "shown. Below, when and where it was measured."
     )
     sources = ("model.engine.sweep:sweep", "model.engine.sweep:measure_cell")
 
@@ -62,25 +72,24 @@ class MeasuredGrowth(Figure):
         plane = chart(
             "tokens in each sequence's cache",
             "milliseconds a step",
-            x_range=around([row["context"] for row in measured()["rows"]]),
-            y_range=around([row["decode_ms_per_token"] for row in measured()["rows"]]),
+            x_range=DataRange1d(range_padding=ROOM),
+            y_range=DataRange1d(range_padding=ROOM),
         )
+        plane.add_layout(Legend(orientation="horizontal", **LEGEND), "above")
         drawn = []
         for path, (colour, dash) in STYLES.items():
-            source = ColumnDataSource({"x": [], "y": [], "path": []}, name=path)
-            style = {"color": colour, "source": source, "legend_label": path}
+            first = curve(batches()[0], path)
+            source = ColumnDataSource({**first, "path": [path] * len(first["x"])}, name=path)
+            style = {"color": colour, "source": source, "legend_label": path.split(", ")[-1]}
             plane.line("x", "y", line_dash=dash, line_width=2, **style)
             drawn.append(plane.scatter("x", "y", size=8, **style))
         tips = [("", "@path"), ("tokens", "@x{0,0}"), ("ms", "@y{0.0}")]
         plane.add_tools(HoverTool(renderers=drawn, tooltips=tips))
         plane.axis.formatter = NumeralTickFormatter(format="0,0")
-        plane.legend.location = "top_left"
+        contexts = {row["context"] for row in measured()["rows"]}
+        plane.xaxis.ticker = FixedTicker(ticks=sorted(contexts))
+        plane.yaxis.ticker = FixedTicker(ticks=MS)
         return plane
-
-
-def around(values: list[float]) -> Range1d:
-    """The same axis for every batch, with room at both ends."""
-    return Range1d(start=min(values) / MARGIN, end=max(values) * MARGIN)
 
 
 def curve(batch: int, path: str) -> dict[str, list[float]]:

@@ -17,10 +17,24 @@ def measured() -> dict[str, dict[str, Any]]:
     return read_measurements(FOLDER)
 
 
+def menu() -> dict[str, str]:
+    """Every measurement by a plain name: what was measured, and with how many threads if told."""
+    titles = [one["title"] for one in measured().values()]
+    return {
+        plain(one, alone=titles.count(one["title"]) == 1): name for name, one in measured().items()
+    }
+
+
+def plain(one: dict[str, Any], *, alone: bool) -> str:
+    n = one["threads"]
+    threads = "" if alone else f", {n} thread" if n == 1 else f", {n} threads"
+    return one["title"].capitalize() + threads
+
+
 class MeasuredModel(Figure):
     measurement = param.Selector(
         default=next(iter(measured()), None),
-        objects={name: name for name in measured()},
+        objects=menu(),
         label="Measurement",
         doc="Which of the shipped measurements is shown.",
     )

@@ -1,9 +1,10 @@
-"""Accuracy against cached numbers per word, one dot a trained seed."""
+"""Accuracy beside cached numbers per word, one dot a trained seed."""
 
+from math import pi
 from typing import Any
 
 import param
-from bokeh.models import ColumnDataSource, HoverTool, Range1d
+from bokeh.models import ColumnDataSource, HoverTool, NumeralTickFormatter, Range1d
 from bokeh.plotting import figure
 
 from figures.base import Figure
@@ -11,7 +12,7 @@ from figures.charts import chart
 from figures.variant_words import NAMES, listed
 
 KINDS = {"sentences of the grammar": "grammar", "with unknown words": "unknown"}
-STEP = 0.7  # numbers by which neighbours that keep the same are drawn apart
+APART = 0.22  # of a row: the seeds of a variant one above the other, so that none hides another
 
 
 class QualityCache(Figure):
@@ -24,43 +25,42 @@ class QualityCache(Figure):
 
     title = "Exactly right, against numbers kept"
     description = (
-        "A dot for each of three seeds of each variant: across, the numbers a word leaves in the "
-        "cache, equal ones side by side; up, the share of unseen test sentences translated "
-        "exactly. A bar marks each variant's median."
+        "A row for each variant, named, with the numbers a word leaves in its cache; in it a dot "
+        "for each of three seeds, one above the other: across, the share of unseen test "
+        "sentences translated exactly. A stroke marks each variant's median."
     )
     sources = ("model.toy.variants.catalogue:Variant", "model.toy.variants.train:measure")
 
     @classmethod
     def data(cls) -> dict[str, Any]:
-        """Results of all variants, and where each is drawn so that dots do not hide each other."""
-        variants = listed()
-        return {"variants": [{**one, "x": place(one, variants)} for one in variants]}
+        """Results of all variants, each with the name of its row, and how far apart seeds are."""
+        return {"variants": [{**one, "row": row_of(one)} for one in listed()], "apart": APART}
 
     @classmethod
     def plot(cls) -> figure:
         """The chart; the browser refills the sources called seeds, medians and picked."""
         plane = chart(
-            "numbers a word leaves in the cache",
-            "exactly right",
+            "sentences translated exactly right",
+            "",
             scale="linear",
-            x_range=Range1d(start=0, end=36),
-            y_range=Range1d(start=0, end=1),
+            x_range=Range1d(start=0, end=1),
+            rows=[row_of(one) for one in reversed(listed())],
         )
         dots = {"x": [], "y": [], "label": [], "seed": []}
         seeds, picked = (ColumnDataSource(dict(dots), name=name) for name in ("seeds", "picked"))
         medians = ColumnDataSource({"x": [], "y": []}, name="medians")
-        plane.scatter("x", "y", source=medians, marker="dash", size=26, color="#5a5c63")
+        stroke = {"marker": "dash", "size": 22, "angle": pi / 2, "color": "#5a5c63"}
+        plane.scatter("x", "y", source=medians, **stroke)
         drawn = plane.scatter(
-            "x", "y", source=seeds, size=10, fill_alpha=0, line_width=2, color="#0b5fa5"
+            "x", "y", source=seeds, size=8, fill_alpha=0, line_width=2, color="#0b5fa5"
         )
-        filled = plane.scatter("x", "y", source=picked, size=12, color="#a34700")
-        tips = [("", "@label"), ("seed", "@seed"), ("exactly right", "@y{0.0 %}")]
+        filled = plane.scatter("x", "y", source=picked, size=9, color="#a34700")
+        tips = [("", "@label"), ("seed", "@seed"), ("exactly right", "@x{0.0 %}")]
         plane.add_tools(HoverTool(renderers=[drawn, filled], tooltips=tips))
-        plane.xaxis.ticker = [0, 8, 16, 24, 32]
+        plane.xaxis.formatter = NumeralTickFormatter(format="0 %")
         return plane
 
 
-def place(one: dict[str, Any], variants: list[dict[str, Any]]) -> float:
-    """Where a variant stands: at its numbers, moved aside where others keep as many."""
-    same = [other["name"] for other in variants if other["numbers"] == one["numbers"]]
-    return one["numbers"] + STEP * 2 * (same.index(one["name"]) - (len(same) - 1) / 2)
+def row_of(one: dict[str, Any]) -> str:
+    """How a variant's row is called: its short name, and the numbers it keeps of a word."""
+    return f"{one['short']}: {one['numbers']} numbers"

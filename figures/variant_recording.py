@@ -91,6 +91,7 @@ def stored(trace: Trace, found: Mapping[str, tuple[Format, Stored]]) -> dict[str
         "stored": {
             name: {
                 "bytes": one.cache_bytes,
+                "waiting": waiting(trace, one),
                 "moved": float(one.logits_moved.max()),
                 "words": [shown(trace, word) for word in one.likeliest],
                 "n_changed": sum(a != b for a, b in zip(one.likeliest, trace.words, strict=True)),
@@ -103,6 +104,13 @@ def stored(trace: Trace, found: Mapping[str, tuple[Format, Stored]]) -> dict[str
         },
         **packed(arrays),
     }
+
+
+def waiting(trace: Trace, one: Stored) -> int:
+    """Bytes of the newest rows, which KIVI keeps as they are until their group is full."""
+    rows = zip(errors(trace, one), one.codes, strict=True)
+    alike = ((value, (value == exact) & (codes.scale == 0)) for (_, value, exact), codes in rows)
+    return sum(int(same.sum()) * value.itemsize for value, same in alike)
 
 
 def errors(trace: Trace, one: Stored) -> list[tuple[str, Any, Any]]:

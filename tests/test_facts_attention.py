@@ -31,7 +31,7 @@ PUBLISHED = {
     "cla-mqa-bytes": "10,240",
     "cla-2-mqa-bytes": "5,120",
     "cla-3-mqa-bytes": "3,584",
-    "yoco-share-at-131072": "3.5%",
+    "yoco-share-at-131072": "5.4%",
     "mistral-receptive-field": "131,041",
     "gemma-2-9b-share-at-8192": "75%",
     "gemma-3-27b-share-at-32768": "18.75%",

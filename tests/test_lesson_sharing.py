@@ -175,13 +175,15 @@ def test_890_bytes_add_up():
 # the trained variants
 
 
-def test_the_chart_shows_every_seed_at_its_own_height():
+def test_the_chart_names_every_variant_and_has_a_place_for_every_seed():
     for one in QualityCache.data()["variants"]:
         found = result(one["name"])
         assert (one["grammar"], one["unknown"]) == (found.grammar, found.unknown)
-        assert abs(one["x"] - VARIANTS[one["name"]].numbers_per_token) < 4
-    places = [one["x"] for one in QualityCache.data()["variants"]]
-    assert len(set(places)) == len(places)
+        variant = VARIANTS[one["name"]]
+        assert one["row"] == f"{variant.short}: {variant.numbers_per_token} numbers"
+    rows = [one["row"] for one in QualityCache.data()["variants"]]
+    assert len(set(rows)) == len(rows)
+    assert set(QualityCache.plot().y_range.factors) == set(rows)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def test_words_sent_are_the_words_written():
@@ -206,6 +208,16 @@ def test_the_rows_beside_the_exact_ones_are_a_smaller_store_s():
         for kind in "kv":
             error = np.abs(sent[f"stored.{name}.{kind}"] - exact[kind]).max()
             assert told["error"][kind] == error > 0
+
+
+def test_rows_that_wait_are_counted_in_the_bytes_of_kivi_alone():
+    told = PARTS["stored"](EXAMPLE)["stored"]
+    words = len(arrays(PARTS["run"](EXAMPLE))["k"][0, 0])
+    for name, one in told.items():
+        n_keys, n_values = (words % 4, 4) if name.startswith("kivi") else (0, 0)
+        assert one["waiting"] == (n_keys + n_values) * 2 * 2 * 4 * 8
+    coded = (2 * words - words % 4 - 4) * 2 * 2 * 4 * 10 // 8
+    assert told["kivi-2"]["bytes"] == told["kivi-2"]["waiting"] + coded
 
 
 def test_published_bits_come_out_of_the_codecs():

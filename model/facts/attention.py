@@ -129,11 +129,11 @@ def _cla(share: int) -> Fact:
 def _yoco() -> Fact:
     from model.attention.yoco import YocoConfig  # noqa: PLC0415 - loads torch
 
-    n_tokens, config = 131_072, YocoConfig(n_layers=32, window=1024)
+    n_tokens, config = 131_072, YocoConfig(n_layers=20, window=1024)
     whole = config.n_layers * config.numbers_per_layer * n_tokens
     return Fact(
         text=f"{config.cached_numbers(n_tokens) / whole:.1%}",
-        how=f"({n_tokens:,} + 16 · 1,024) / (32 · {n_tokens:,}) rows",
+        how=f"({n_tokens:,} + 10 · 1,024) / (20 · {n_tokens:,}) rows",
         source="YOCO, arXiv 2405.05254",
     )
 

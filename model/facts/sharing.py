@@ -158,10 +158,10 @@ def _cla_reads() -> str:
 def _yoco_prefill(n_tokens: int) -> Fact:
     from model.sharing import prefill_positions  # noqa: PLC0415
 
-    early, full = (sum(prefill_positions(32, n_tokens, n_upper)) for n_upper in (16, 0))
+    early, full = (sum(prefill_positions(20, n_tokens, n_upper)) for n_upper in (10, 0))
     return Fact(
         text=f"{early / full:.1%}",
-        how=f"(16 · {n_tokens:,} + 16) / (32 · {n_tokens:,}) positions",
+        how=f"(10 · {n_tokens:,} + 10) / (20 · {n_tokens:,}) positions",
         source="YOCO, arXiv 2405.05254",
     )
 
@@ -219,7 +219,7 @@ FACTS: dict[str, Callable[[], Fact | str]] = {
     "cla-3-owners": partial(_cla_owners, 3),
     "cla-2-owners": partial(_cla_owners, 2),
     "cla-reads": _cla_reads,
-    "yoco-prefill-32768": partial(_yoco_prefill, 32_768),
+    "yoco-prefill-131072": partial(_yoco_prefill, 131_072),
     "two-bit-keys-by-channel": partial(_two_bit_error, "k", "channel"),
     "two-bit-keys-by-token": partial(_two_bit_error, "k", "token"),
 }

@@ -44,15 +44,15 @@ kv.figure("layer-wiring", (() => {
     const { spec, p, kit } = ctx
     const { scheme, tokens, bytes, read, positions } = pick(ctx)
     const plain = spec.data.schemes.plain
-    const stored = `${NAMES[p.scheme][0].toUpperCase()}${NAMES[p.scheme].slice(1)}: ${kit.whole(scheme.per_token)} bytes a token, ${kit.bytes(bytes)} at ${kit.whole(tokens)} tokens, and a step reads ${kit.whole(read)} rows`
+    const stored = `${NAMES[p.scheme][0].toUpperCase()}${NAMES[p.scheme].slice(1)}: ${kit.whole(scheme.per_token)} bytes a token${scheme.later === scheme.per_token ? "" : ` until the windows of ${kit.whole(spec.data.window)} are full, then ${kit.whole(scheme.later)}`}; ${kit.bytes(bytes)} at ${kit.whole(tokens)} tokens, and a step reads ${kit.whole(read)} rows`
     if (!p.early) return `${stored}.`
     const work = sum(positions)
     return work === sum(plain.prefill.full[p.tokens]) ? `${stored}; here no layer may be left early, so prefill computes all ${kit.whole(work)} positions.` : `${stored}; leaving early, prefill computes ${kit.whole(work)} positions instead of ${kit.whole(sum(scheme.prefill.full[p.tokens]))}.`
   }
   const table = ({ spec, p, kit }) => ({
     caption: `20 layers, 16 query heads of 128 on 1 key-value head, ${kit.whole(spec.data.tokens[p.tokens])} tokens, 2 bytes a number`,
-    head: ["scheme", "stores", "bytes a token", "bytes", "rows read in a step", "prefill positions", "with early exit"],
-    rows: Object.entries(spec.data.schemes).map(([name, one]) => [NAMES[name], one.owners.length, kit.whole(one.per_token), kit.whole(one.bytes[p.tokens]), kit.whole(one.read[p.tokens]), kit.whole(sum(one.prefill.full[p.tokens])), kit.whole(sum(one.prefill.early[p.tokens]))]),
+    head: ["scheme", "stores", "bytes a token", "in a long context", "bytes", "rows read in a step", "prefill positions", "with early exit"],
+    rows: Object.entries(spec.data.schemes).map(([name, one]) => [NAMES[name], one.owners.length, kit.whole(one.per_token), kit.whole(one.later), kit.whole(one.bytes[p.tokens]), kit.whole(one.read[p.tokens]), kit.whole(sum(one.prefill.full[p.tokens])), kit.whole(sum(one.prefill.early[p.tokens]))]),
   })
   return { draw, status, table }
 })())

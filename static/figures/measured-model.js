@@ -6,6 +6,8 @@ kv.figure("measured-model", (() => {
   const shipped = ({ spec, p }) => spec.data[p.measurement]
   const found = (ctx) => here[shipped(ctx).title] ?? shipped(ctx)
   const say = (kit, x) => kit.fix(x, x < 10 ? 2 : x < 100 ? 1 : 0)
+  /** What a perplexity was taken over: all texts as one, or the one that is read here. */
+  const over = (ctx) => (!shipped(ctx).live ? "" : here[shipped(ctx).title] ? ", one text" : ", all texts pooled")
   const draw = (ctx) => {
     const { w, kit } = ctx
     const { rows, title, unit } = found(ctx)
@@ -13,10 +15,10 @@ kv.figure("measured-model", (() => {
     const most = Math.max(...shown.map((row) => row.value))
     const labelW = w * 0.48
     const h = shown.length > 8 ? 18 : 24
-    const marks = [kit.label("t", 0, 12, `${title}: ${unit}`, { cls: "title", max: w })]
+    const marks = [kit.label("t", 0, 12, `${title}: ${unit}${over(ctx)}`, { cls: "title", max: w })]
     shown.forEach((row, i) => {
       const y = 22 + i * (h + 5)
-      marks.push(kit.label(`n${i}`, 0, y + h / 2 + 4, row.name, { max: labelW - 8 }), kit.bar(`b${i}`, labelW, y, Math.max(1, (w - labelW - 62) * (row.value / most)), h, i ? "number" : "value"), kit.cell(`v${i}`, w - 58, y, 58, h, say(kit, row.value), "number", "plain", { tip: [row.name, `${row.value} ${unit}`] }))
+      marks.push(kit.label(`n${i}`, 0, y + h / 2 + 4, row.name, { max: labelW - 8 }), kit.bar(`b${i}`, labelW, y, Math.max(1, (w - labelW - 62) * (row.value / most)), h, "number"), kit.cell(`v${i}`, w - 58, y, 58, h, say(kit, row.value), "number", "plain", { tip: [row.name, `${row.value} ${unit}`] }))
     })
     let y = 22 + shown.length * (h + 5) + 14
     if (rows.length > shown.length) { marks.push(kit.label("more", 0, y, `and ${rows.length - shown.length} more in the table`, { cls: "quiet" })); y += 18 }
@@ -81,6 +83,6 @@ kv.figure("measured-model", (() => {
     box.hidden = !shipped(ctx).live
   }
 
-  const table = (ctx) => ({ caption: `${found(ctx).model}: ${found(ctx).title}`, head: ["way", found(ctx).unit], rows: found(ctx).rows.map((row) => [row.name, say(ctx.kit, row.value)]) })
+  const table = (ctx) => ({ caption: `${found(ctx).model}: ${found(ctx).title}${over(ctx)}`, head: ["way", found(ctx).unit], rows: found(ctx).rows.map((row) => [row.name, say(ctx.kit, row.value)]) })
   return { draw, status, note, table, act }
 })())

@@ -1,14 +1,14 @@
 // Accuracy of three seeds of each variant against the numbers a word leaves in the cache.
 kv.figure("quality-cache", (() => {
-  const dots = (variant, kind) => variant[kind].map((y, i) => ({ x: variant.x, y, label: variant.label, seed: variant.seeds[i] }))
+  const dots = (variant, kind, apart) => variant[kind].map((x, i) => ({ x, y: [variant.row, apart * (1 - i)], label: variant.label, seed: variant.seeds[i] }))
   const columnsOf = (rows) => Object.fromEntries(["x", "y", "label", "seed"].map((name) => [name, rows.map((row) => row[name])]))
   const middle = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]
   const columns = ({ spec, p }) => {
-    const { variants } = spec.data
+    const { variants, apart } = spec.data
     return {
-      seeds: columnsOf(variants.flatMap((v) => dots(v, p.kind))),
-      picked: columnsOf(dots(variants.find((v) => v.name === p.variant), p.kind)),
-      medians: { x: variants.map((v) => v.x), y: variants.map((v) => middle(v[p.kind])) },
+      seeds: columnsOf(variants.flatMap((v) => dots(v, p.kind, apart))),
+      picked: columnsOf(dots(variants.find((v) => v.name === p.variant), p.kind, apart)),
+      medians: { x: variants.map((v) => middle(v[p.kind])), y: variants.map((v) => v.row) },
     }
   }
   const status = ({ spec, p, kit }) => {

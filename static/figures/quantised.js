@@ -29,7 +29,7 @@ kv.figure("quantised", (() => {
     const top = narrow ? 18 : 24
     const names = { value: "read back", units: "codes" }
     const marks = [kit.label("t.exact", labelW, 13, "as computed", { cls: "title" }), kit.label("t.after", x2, 13, names[p.after], { cls: "title" })]
-    if (scaleW) marks.push(kit.label("t.scale", w, 13, p.store.startsWith("kivi") && p.kind === "k" ? "scale, k1" : "scale", { anchor: "end", cls: "quiet" }))
+    if (scaleW) marks.push(kit.label("t.scale", w, 13, p.store.startsWith("kivi") && p.kind === "k" ? "scale of k1" : "scale", { anchor: "end", cls: "quiet" }))
     for (let row = 0; row < n; row++) {
       const y = top + row * (cellH + 2)
       if (cellH >= 8) marks.push(kit.label(`w${row}`, labelW - 8, y + cellH / 2 + 4, run.fed[row], { anchor: "end", max: labelW - 10, cls: cellH < 14 ? "quiet" : "" }))
@@ -53,18 +53,18 @@ kv.figure("quantised", (() => {
     const { here, wide, arithmetic } = spec.data.formats[p.store]
     const one = run.stored[p.store]
     const lines = [
-      [`${here} bits a number here`, narrow ? `${wide} in a head of ${spec.data.wide}` : `${wide} in a head of ${spec.data.wide}: ${arithmetic}`],
-      [`error at most ${kit.fix(one.error[p.kind], 4)}`, narrow ? `${kit.whole(one.bytes)} bytes of ${kit.whole(run.sizes.cache_bytes)}` : `${kit.whole(one.bytes)} bytes kept instead of ${kit.whole(run.sizes.cache_bytes)}`],
+      [`${here} bits a number coded`, narrow ? `${wide} in a head of ${spec.data.wide}` : `${wide} in a head of ${spec.data.wide}: ${arithmetic}`],
+      [`error at most ${kit.fix(one.error[p.kind], 4)}`, narrow ? `${kit.whole(one.bytes)} bytes of ${kit.whole(run.sizes.cache_bytes)}` : `${kit.whole(one.bytes)} bytes kept instead of ${kit.whole(run.sizes.cache_bytes)}${one.waiting ? `, ${kit.whole(one.waiting)} of them in rows that wait` : ""}`],
       [`logits moved by up to ${kit.fix(one.moved, 2)}`, one.n_changed ? `${kit.plural(one.n_changed, "word")} would change` : "no word would change"],
     ]
-    const half = Math.max(w * 0.46, labelW + 120)
+    const half = narrow ? Math.max(w * 0.46, labelW + 120) : w * 0.34
     lines.forEach(([left, right], i) => marks.push(kit.label(`f${i}.l`, 0, y + i * lineH, left, { cls: "strong", max: half - 4 }), kit.label(`f${i}.r`, half, y + i * lineH, right, { max: w - half })))
     return { marks, w, h: y + 3 * lineH - 8 }
   }
   const status = ({ run, spec, p, kit }) => {
     const one = run.stored[p.store]
     const form = spec.data.formats[p.store]
-    return `${form.label}: the ${p.kind === "k" ? "keys" : "values"} are off by at most ${kit.fix(one.error[p.kind], 4)}; from this store the logits of the same words move by up to ${kit.fix(one.moved, 2)}, and ${one.n_changed ? `${kit.plural(one.n_changed, "word")} of ${run.fed.length} would change` : "no word would change"}.`
+    return `${form.label}: the ${p.kind === "k" ? "keys" : "values"} are off by at most ${kit.fix(one.error[p.kind], 4)}${one.waiting ? `; of ${kit.whole(one.bytes)} bytes ${kit.whole(one.waiting)} are in the newest rows, which wait as they are` : ""}; from this store the logits of the same words move by up to ${kit.fix(one.moved, 2)}, and ${one.n_changed ? `${kit.plural(one.n_changed, "word")} of ${run.fed.length} would change` : "no word would change"}.`
   }
   const table = ({ run, p, kit }) => ({
     caption: `${p.kind === "k" ? "Keys" : "Values"} of layer ${p.layer + 1}, head ${p.head + 1}: as computed, codes, scales, read back`,
