@@ -10,7 +10,7 @@ class OneStep(Figure):
     layer = one_of_two("Layer", "Which decoder layer's projections are shown.")
     head = one_of_two("Head", "Which head's query, key and value are shown.")
     zero = param.Boolean(
-        default=False, label="Position 0", doc="Pretend every fed word stands at the first place."
+        default=False, label="First place", doc="Pretend every fed word stands at the first place."
     )
 
     title = "One decode step"
