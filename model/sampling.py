@@ -6,8 +6,9 @@ the cache. Every stage sees the whole vocabulary, in float64 whatever the logits
 """
 
 import math
-from collections.abc import Callable  # noqa: TC003 - beartype reads it
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import NamedTuple
 
 import torch
@@ -25,6 +26,7 @@ Law = Float[Tensor, "*batch vocab"]
 Kept = Bool[Tensor, "*batch vocab"]
 Ranking = Int[Tensor, "*batch vocab"]  # ids, likeliest first
 Ids = Int[Tensor, "*batch"]
+Limit = Callable[[Law, Callable[[], Ranking]], Kept]
 
 
 class Stage(NamedTuple):
@@ -72,22 +74,29 @@ class Sampling:
         Raises ValueError if a logit is NaN or +inf, or a row allows no token at all.
         """
         logits = _checked(logits)
-        ranking = logits.sort(dim=-1, descending=True, stable=True).indices
-        keep: dict[str, Callable[[Law], Kept]] = {
-            "temperature": lambda law: _first(law, ranking, None if self.temperature else 1),
-            "top-k": lambda law: _first(law, ranking, self.top_k),
-            "top-p": lambda law: _nucleus(law, ranking, self.top_p),
-            "min-p": lambda law: law >= self.min_p * law.amax(dim=-1, keepdim=True),
-        }
+        ranking = cache(partial(_ranked, logits))  # sorted when a stage asks, and once
         kept, law = logits > -torch.inf, logits.softmax(dim=-1)
         stages: list[Stage] = []
         for name in self.order:
-            kept = kept & keep[name](law)
+            limit = self._limit(name)
+            if limit is not None:
+                kept = kept & limit(law, ranking)
             if name == "temperature" and self.temperature > 0:
                 logits = divided(logits, self.temperature)
-            law = logits.masked_fill(~kept, -torch.inf).softmax(dim=-1)
+            if limit is not None or name == "temperature":  # else it leaves all as it was
+                law = logits.masked_fill(~kept, -torch.inf).softmax(dim=-1)
             stages.append(Stage(name, law, kept))
         return tuple(stages)
+
+    def _limit(self, name: str) -> Limit | None:
+        """What a stage keeps of a distribution; None where it is set to keep all of it."""
+        limits = {
+            "temperature": partial(_first, 1) if self.temperature == 0 else None,
+            "top-k": partial(_first, self.top_k) if self.top_k is not None else None,
+            "top-p": partial(_nucleus, self.top_p) if self.top_p < 1 else None,
+            "min-p": partial(_not_below, self.min_p) if self.min_p > 0 else None,
+        }
+        return limits[name]
 
     def law(self, logits: Logits) -> Law:
         """Return what the next token is drawn from: float64, exact zeros where not kept."""
@@ -152,20 +161,26 @@ def _checked(logits: Logits) -> Logits:
     return logits
 
 
-def _first(law: Law, ranking: Ranking, count: int | None) -> Kept:
+def _ranked(logits: Logits) -> Ranking:
+    return logits.sort(dim=-1, descending=True, stable=True).indices
+
+
+def _first(count: int, law: Law, ranking: Callable[[], Ranking]) -> Kept:
     ranks = torch.arange(law.shape[-1], device=law.device)
-    return _by_rank(ranks < (count or law.shape[-1]), ranking)
+    return _by_rank(ranks < count, ranking())
 
 
-def _nucleus(law: Law, ranking: Ranking, top_p: float) -> Kept:
-    if top_p == 1:  # not a limit: the running sum may round to 1 before the last token
-        return torch.ones_like(law, dtype=torch.bool)
-    ranked = law.gather(-1, ranking)
+def _nucleus(top_p: float, law: Law, ranking: Callable[[], Ranking]) -> Kept:
+    ranked = law.gather(-1, ranking())
     mass_before = ranked.cumsum(dim=-1) - ranked
     rounding = law.shape[-1] * torch.finfo(law.dtype).eps  # so ten equals at 0.8 are 8, not 9
     first = mass_before < top_p - rounding
     first[..., 0] = True
-    return _by_rank(first, ranking)
+    return _by_rank(first, ranking())
+
+
+def _not_below(min_p: float, law: Law, ranking: Callable[[], Ranking]) -> Kept:  # noqa: ARG001 - needs no order
+    return law >= min_p * law.amax(dim=-1, keepdim=True)
 
 
 def _by_rank(kept: Bool[Tensor, "*_ vocab"], ranking: Ranking) -> Kept:

@@ -49,7 +49,8 @@ class Reader:
     ) -> Float[Tensor, "*texts new vocab"]:
         """Logits after each word, `before` of which were read; -inf for words ruled out."""
         new = words.shape[-1]
-        places, mask = following(before, new), causal(new, before + new)
+        places = following(before, new)
+        mask = causal(new, before + new) if new > 1 else None  # one word may read all before it
         decoded = self.network.decode(words, places, keepers, self.cross, mask)
         return self.network.logits(decoded.y).masked_fill(~self.source.allowed, -torch.inf)
 
