@@ -6,6 +6,7 @@ of a wrong run is compared with that step of a full recompute.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import torch
@@ -46,6 +47,12 @@ def read(
     return torch.stack(logits[len(chunks) - 1 :])
 
 
+@cache
+def right_decoder(config: DecoderConfig = CONFIG) -> Decoder:
+    """The decoder with the right parts, made once: what a run keeps is in its cache."""
+    return Decoder(config, SEED)
+
+
 def recompute(decoder: Decoder, tokens: Tokens, n_prompt: int = N_PROMPT) -> Logits:
     """The same logits from one pass without any cache: the oracle."""
     return decoder(tokens)[n_prompt - 1 :]
@@ -67,7 +74,7 @@ def with_part(
     def bench(piece: Any) -> Observed:
         decoder = Decoder(config, SEED, parts=replace(Parts(), **{seam: piece}))
         found = read(decoder, decoder.new_cache(CAPACITY), TOKENS, chunks)
-        return observed(recompute(Decoder(config, SEED), TOKENS), found)
+        return observed(recompute(right_decoder(config), TOKENS), found)
 
     return bench
 
@@ -81,7 +88,7 @@ def with_store(
     """Bench for a kind of store; `make` turns the piece into a maker of one per layer."""
 
     def bench(piece: Any) -> Observed:
-        decoder = Decoder(config, SEED)
+        decoder = right_decoder(config)
         cache = decoder.new_cache(CAPACITY, store=make(piece))
         found = read(decoder, cache, TOKENS, chunks)
         return observed(recompute(decoder, TOKENS), found, gauges=gauges(cache))
@@ -96,6 +103,6 @@ def with_attention(gauges: Callable[[KVCache], Sequence[Gauge]]) -> Bench:
         decoder = Decoder(CONFIG, SEED, attention=piece)
         cache = decoder.new_cache(CAPACITY)
         found = read(decoder, cache, TOKENS)
-        return observed(recompute(Decoder(CONFIG, SEED), TOKENS), found, gauges=gauges(cache))
+        return observed(recompute(right_decoder(), TOKENS), found, gauges=gauges(cache))
 
     return bench

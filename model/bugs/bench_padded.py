@@ -8,7 +8,16 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from model.attention.heads import Parts
-from model.bugs.bench_decoder import CAPACITY, CONFIG, N_PROMPT, SEED, TOKENS, observed, recompute
+from model.bugs.bench_decoder import (
+    CAPACITY,
+    CONFIG,
+    N_PROMPT,
+    SEED,
+    TOKENS,
+    observed,
+    recompute,
+    right_decoder,
+)
 from model.bugs.bug import Gauge, Observed
 from model.decoder import Decoder
 from model.padding import places
@@ -52,7 +61,7 @@ def padded_row(next_place: NextPlace) -> Observed:
     logits += [decoder(token, cache)[-1] for token in TOKENS[N_PROMPT:].split(1)]
     first = next_place(real[: len(prompt)])
     return observed(
-        recompute(Decoder(CONFIG, SEED), TOKENS),
+        recompute(right_decoder(), TOKENS),
         torch.stack(logits),
         gauges=[Gauge("position of the first decoded token", first)],
     )

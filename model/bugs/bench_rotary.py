@@ -17,6 +17,7 @@ from model.bugs.bench_decoder import (
     observed,
     read,
     recompute,
+    right_decoder,
 )
 from model.bugs.bug import Gauge, Observed
 from model.decoder import Decoder
@@ -59,4 +60,4 @@ def far_out(rotate: Rotate) -> Observed:
     """Run a text that begins at place 250; where it begins must not matter."""
     decoder = turning(rotate, FAR)
     found = read(decoder, decoder.new_cache(CAPACITY), TOKENS)
-    return observed(recompute(Decoder(CONFIG, SEED), TOKENS), found)
+    return observed(recompute(right_decoder(), TOKENS), found)

@@ -9,18 +9,16 @@ from torch import Tensor
 from model.beam import ForkedBeams
 from model.bugs.bench_decoder import (
     CAPACITY,
-    CONFIG,
     N_PROMPT,
-    SEED,
     TOKENS,
     observed,
     random_tokens,
     read,
     recompute,
+    right_decoder,
 )
 from model.bugs.bug import Bug, Gauge, Observed
 from model.cache import KVCache
-from model.decoder import Decoder
 
 LAWS = "tests/test_cache_laws.py::"
 N_PREFIX, N_OTHERS = 3, 4
@@ -41,7 +39,7 @@ class OneAfterAnother(ForkedBeams):
 
 def two_users(fork: Callable[[KVCache], KVCache]) -> Observed:
     """Bench: a prefix of 3 tokens, a first user who adds 4, then the user we look at."""
-    decoder = Decoder(CONFIG, SEED)
+    decoder = right_decoder()
     prefix = decoder.new_cache(CAPACITY)
     decoder(TOKENS[:N_PREFIX], prefix)
     first = fork(prefix)
@@ -55,7 +53,7 @@ def two_users(fork: Callable[[KVCache], KVCache]) -> Observed:
 
 def two_beams(make: type[ForkedBeams]) -> Observed:
     """Bench: two beams change places after the prompt; we follow the one that came from above."""
-    decoder = Decoder(CONFIG, SEED)
+    decoder = right_decoder()
     beams = make(decoder, lambda: decoder.new_cache(CAPACITY))
     beams.caches = [decoder.new_cache(CAPACITY) for _ in range(2)]
     prompts = TOKENS[:N_PROMPT], random_tokens(N_PROMPT, seed=7)

@@ -6,13 +6,12 @@ import torch
 
 from model.bugs.bench_decoder import (
     CAPACITY,
-    CONFIG,
     N_PROMPT,
-    SEED,
     TOKENS,
     observed,
     random_tokens,
     recompute,
+    right_decoder,
 )
 from model.bugs.bug import Bug, Gauge, Observed
 from model.chance import Chance, Seeded, exact_law
@@ -56,7 +55,7 @@ def softmax_of_the_rest(p: Law, q: Law) -> Law:
 
 def refused_drafts(make: type[CachedModel]) -> Observed:
     """Bench: after the prompt two drafts are checked with a token, and both are refused."""
-    decoder = Decoder(CONFIG, SEED)
+    decoder = right_decoder()
     model = make(decoder, decoder.new_cache(CAPACITY))
     logits = [model.run(TOKENS[:N_PROMPT].tolist())[-1]]
     checked = [int(TOKENS[N_PROMPT]), *random_tokens(2, seed=7).tolist()]
@@ -69,7 +68,7 @@ def refused_drafts(make: type[CachedModel]) -> Observed:
 
 def drafting_for_itself(make: type[ModelDrafter]) -> Observed:
     """Bench: the draft model is a copy of the target, so every draft ought to stand."""
-    decoder = Decoder(CONFIG, SEED)
+    decoder = right_decoder()
     target, model = (CachedModel(decoder, decoder.new_cache(CAPACITY)) for _ in range(2))
     prompt = TOKENS[:N_PROMPT].tolist()
     text, rounds, rows = list(prompt), [], []

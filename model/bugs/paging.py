@@ -6,14 +6,13 @@ import torch
 
 from model.bugs.bench_decoder import (
     CAPACITY,
-    CONFIG,
     N_PROMPT,
-    SEED,
     TOKENS,
     observed,
     random_tokens,
     read,
     recompute,
+    right_decoder,
 )
 from model.bugs.bug import Bug, Gauge, Observed
 from model.decoder import Decoder
@@ -69,7 +68,7 @@ def pool_of(decoder: Decoder, tables: BlockTables) -> PagedPool:
 
 def two_samples(tables: type[BlockTables]) -> Observed:
     """Bench: a prompt of one block and a half is continued twice; we follow the first."""
-    decoder = Decoder(CONFIG, SEED)
+    decoder = right_decoder()
     first = pool_of(decoder, tables(N_BLOCKS, BLOCK)).open()
     logits = [decoder(TOKENS[:N_PROMPT], first)[-1]]
     second = first.fork()
@@ -91,7 +90,7 @@ def with_prefixes(prefixes: type[PrefixIndex]) -> BlockTables:
 
 def equal_middles(prefixes: type[PrefixIndex]) -> Observed:
     """Bench: A ends like B, C begins like B, and B comes last. Only C's beginning may be shared."""
-    decoder, n_prompt = Decoder(CONFIG, SEED), 2 * BLOCK + 1
+    decoder, n_prompt = right_decoder(), 2 * BLOCK + 1
     pool = pool_of(decoder, with_prefixes(prefixes))
     b, other = TOKENS[:n_prompt].tolist(), random_tokens(n_prompt, seed=7).tolist()
     for text in ([*other[:BLOCK], *b[BLOCK:]], [*b[:BLOCK], *other[BLOCK:]]):
@@ -103,7 +102,7 @@ def equal_middles(prefixes: type[PrefixIndex]) -> Observed:
 
 def asked_again(prefixes: type[PrefixIndex]) -> Observed:
     """Bench: a prompt of exactly two blocks comes a second time."""
-    decoder, n_prompt = Decoder(CONFIG, SEED), 2 * BLOCK
+    decoder, n_prompt = right_decoder(), 2 * BLOCK
     pool = pool_of(decoder, with_prefixes(prefixes))
     prompt = TOKENS[:n_prompt].tolist()
     cache = pool.open(prompt)
@@ -130,7 +129,7 @@ def continued(decoder: Decoder, pool: PagedPool, n_prompt: int) -> Observed:
 
 def growing(tables: type[BlockTables]) -> Observed:
     """Bench: one text of 16 tokens in blocks of 4."""
-    decoder = Decoder(CONFIG, SEED)
+    decoder = right_decoder()
     blocks = tables(N_BLOCKS, BLOCK)
     cache = pool_of(decoder, blocks).open()
     found = read(decoder, cache, TOKENS)

@@ -6,7 +6,16 @@ from functools import partial
 import torch
 
 from model.attention.heads import Attention, Parts
-from model.bugs.bench_decoder import CAPACITY, CONFIG, SEED, TOKENS, observed, read, recompute
+from model.bugs.bench_decoder import (
+    CAPACITY,
+    CONFIG,
+    SEED,
+    TOKENS,
+    observed,
+    read,
+    recompute,
+    right_decoder,
+)
 from model.bugs.bug import Bug, Gauge, Observed
 from model.config import DecoderConfig
 from model.decoder import Decoder
@@ -68,7 +77,7 @@ def in_four_bits(store: type[Kivi]) -> Observed:
     decoder = Decoder(CONFIG, SEED, attention=KeysWithAnOutlier)
     make = partial(store, n_bits=N_BITS, group=GROUP, residual=GROUP)
     cache = decoder.new_cache(CAPACITY, store=make)
-    expected, found = recompute(Decoder(CONFIG, SEED), TOKENS), read(decoder, cache, TOKENS)
+    expected, found = recompute(right_decoder(), TOKENS), read(decoder, cache, TOKENS)
     gauges = [
         Gauge("largest difference from full precision", float((found - expected).abs().max())),
         Gauge(f"bytes held after {len(TOKENS)} tokens", cache.nbytes_held),

@@ -4,9 +4,16 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from model.bugs.bench_decoder import CONFIG, N_PROMPT, SEED, TOKENS, observed, read, recompute
+from model.bugs.bench_decoder import (
+    CONFIG,
+    N_PROMPT,
+    TOKENS,
+    observed,
+    read,
+    recompute,
+    right_decoder,
+)
 from model.bugs.bug import Bug, Gauge, Observed
-from model.decoder import Decoder
 
 LAWS = "tests/test_cache_laws.py::"
 ROOM = len(TOKENS) ** 2
@@ -24,7 +31,7 @@ def everything(tokens: Sequence[int], n_cached: int) -> Sequence[int]:  # noqa: 
 
 def edited(rows_to_keep: Callable[[Sequence[int], Sequence[int]], int]) -> Observed:
     """Bench: the first token of a cached prompt is edited, and the cache goes on being used."""
-    decoder = Decoder(CONFIG, SEED)
+    decoder = right_decoder()
     cache = decoder.new_cache(ROOM)
     before = TOKENS[:N_PROMPT].clone()
     before[0] = (before[0] + 1) % CONFIG.vocab_size
@@ -38,7 +45,7 @@ def edited(rows_to_keep: Callable[[Sequence[int], Sequence[int]], int]) -> Obser
 
 def refed(pick: Callable[[Sequence[int], int], Sequence[int]]) -> Observed:
     """Bench: at each step the caller has the whole text at hand and decides what to feed."""
-    decoder = Decoder(CONFIG, SEED)
+    decoder = right_decoder()
     cache = decoder.new_cache(ROOM)
     text = TOKENS.tolist()
     logits, lengths = [], []

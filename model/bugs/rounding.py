@@ -7,7 +7,16 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from model.attention.heads import Attention, Parts
-from model.bugs.bench_decoder import CAPACITY, CONFIG, SEED, TOKENS, observed, read, recompute
+from model.bugs.bench_decoder import (
+    CAPACITY,
+    CONFIG,
+    SEED,
+    TOKENS,
+    observed,
+    read,
+    recompute,
+    right_decoder,
+)
 from model.bugs.bug import Bug, Gauge, Observed
 from model.config import DecoderConfig
 from model.decoder import Decoder
@@ -71,7 +80,7 @@ class RowsIn(Attention):
 
 def in_every_type(store: MakeStorage) -> Observed:
     """Bench: rows kept in 16, 32 and 64 bits, against a full pass in 64; the steps show 64."""
-    expected = found = recompute(Decoder(CONFIG, SEED), TOKENS)
+    expected = found = recompute(right_decoder(), TOKENS)
     gauges, rows = [], 0
     for dtype in DTYPES:
         decoder = Decoder(CONFIG, SEED, attention=partial(RowsIn, dtype))

@@ -6,17 +6,15 @@ from torch import Tensor
 
 from model.bugs.bench_decoder import (
     CAPACITY,
-    CONFIG,
-    SEED,
     TOKENS,
     observed,
     random_tokens,
     read,
     recompute,
+    right_decoder,
 )
 from model.bugs.bench_toy import on_toy
 from model.bugs.bug import Bug, Gauge, Observed
-from model.decoder import Decoder
 from model.storage.base import KeyRows, MakeStorage, NewKeys, NewValues, ValueRows
 from model.storage.contiguous import Contiguous
 from model.toy.cache import Cache
@@ -55,7 +53,7 @@ class OneSlotFurther(Contiguous):
 
 def largest_gap(store: MakeStorage, earlier: int) -> tuple[Tensor, Tensor]:
     """Run on a cache that served another text of `earlier` tokens before."""
-    decoder = Decoder(CONFIG, SEED)
+    decoder = right_decoder()
     cache = decoder.new_cache(CAPACITY, store=store)
     for layer in cache.stores:
         for slab in vars(layer).values():
