@@ -47,11 +47,23 @@ def answered(name: str, engine: str, asked: dict[str, Any]) -> Answer | None:
         return None
 
 
-@pytest.mark.parametrize("asked", ASKED)
-@pytest.mark.parametrize("engine", ENGINES)
+PAIRS = [
+    (engine, asked)
+    for engine in ENGINES
+    for asked, values in ASKED.items()
+    if any(
+        answered(name, engine, values)
+        for name in ("Llama 3 8B", "DeepSeek-V3.2", "DeepSeek-V4-Flash")
+    )
+]
+"""Engines with what they can be asked: a format they lack is refused for every model."""
+
+
+@pytest.mark.parametrize(("engine", "asked"), PAIRS)
 def test_every_line_multiplies_out(engine: str, asked: str):
     names = ALL if asked == "one text" else OF_EACH_TYPE
     found = [answer for name in names if (answer := answered(name, engine, ASKED[asked]))]
+    assert found
     for answer in found:
         shown = formula.lines(answer)
         for line in shown:
