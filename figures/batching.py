@@ -3,13 +3,15 @@
 from typing import Any
 
 import param
-from bokeh.models import ColumnDataSource, NumeralTickFormatter
+from bokeh.models import ColumnDataSource, FixedTicker, NumeralTickFormatter
 from bokeh.plotting import figure
 
 from figures.base import Figure
 from figures.charts import chart, compact
 from figures.serving_costs import BATCHES, CONTEXTS, MODELS, table
 from model.hardware import CHIPS
+
+MS = tuple(step * 10.0**power for power in range(-3, 5) for step in (1, 2, 5))
 
 
 class Batching(Figure):
@@ -51,9 +53,9 @@ class Batching(Figure):
 
     @classmethod
     def plot(cls) -> figure:
-        """Draw the chosen context and the shortest; sources are step, short, each with -over, full.
+        """Draw the chosen context and the shortest; sources are step and short, full and frame.
 
-        What does not fit in memory is in the source that ends in -over; full is the last that does.
+        What does not fit in memory is in step-over and short-over; full is the last that does.
         """
         drawn = chart(
             "sequences in the batch",
@@ -75,6 +77,9 @@ class Batching(Figure):
         drawn.line(
             "x", "y", source=full, color="#b3261e", line_width=2, legend_label="memory is full"
         )
+        frame = ColumnDataSource({"x": [], "y": []}, name="frame")
+        drawn.scatter("x", "y", source=frame, size=0)  # the axis spans ten times at least
         compact(drawn)
+        drawn.yaxis.ticker = FixedTicker(ticks=MS)
         drawn.axis.formatter = NumeralTickFormatter(format="0,0.[00]")
         return drawn

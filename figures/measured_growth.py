@@ -18,15 +18,21 @@ from bokeh.plotting import figure
 
 from figures.base import Figure
 from figures.charts import chart
+from model.costs import Formats, decode_step
+from model.work_of import work_of
 
 FILE = Path(__file__).resolve().parents[1] / "content" / "measurements" / "smollm2-growth.json"
 ROOM = 0.15  # of the span, left free round the curves
 MS = tuple(step * 10**power for power in range(4) for step in (1, 1.5, 2, 3, 5, 7))
 LEGEND = {"padding": 2, "spacing": 8, "glyph_width": 18, "label_text_font_size": "11px"}
+MODEL = "SmolLM2-135M"
+SINGLE = Formats(weight_bytes=4.0, cache_bytes=4.0)  # the sweep runs in float32
+BOUND = "at least"
 STYLES = {
     "ours": ("#0b5fa5", "solid"),
     "transformers, DynamicCache": ("#a34700", "dashed"),
     "transformers, StaticCache": ("#00694f", "dotdash"),
+    BOUND: ("#5a5c63", "dotted"),
 }
 
 
@@ -52,9 +58,14 @@ class MeasuredGrowth(Figure):
     description = (
         "A curve for each engine: across, the tokens in every sequence's cache; up, the "
         "milliseconds a step took, both on logarithmic axes that fit what is "
-        "shown. Below, when and where it was measured."
+        "shown; below them the least that reading the bytes takes. Below, when and where it "
+        "was measured."
     )
-    sources = ("model.engine.sweep:sweep", "model.engine.sweep:measure_cell")
+    sources = (
+        "model.engine.sweep:sweep",
+        "model.engine.sweep:measure_cell",
+        "model.costs:decode_step",
+    )
 
     @classmethod
     def data(cls) -> dict[str, Any]:
@@ -92,8 +103,17 @@ class MeasuredGrowth(Figure):
         return plane
 
 
+def least_ms(batch: int, context: int) -> float:
+    """Milliseconds that the bytes of a step take at the bandwidth measured beside it."""
+    step = decode_step(work_of(MODEL), batch, context, SINGLE)
+    return 1e3 * step.nbytes / measured()["measured_bytes_per_s"]
+
+
 def curve(batch: int, path: str) -> dict[str, list[float]]:
-    """Contexts and milliseconds of one path."""
+    """Contexts and milliseconds of one path, or of the bound at the contexts that ran."""
+    if path == BOUND:
+        ran = sorted({row["context"] for row in measured()["rows"] if row["batch"] == batch})
+        return {"x": ran, "y": [least_ms(batch, context) for context in ran]}
     rows = [row for row in measured()["rows"] if (row["batch"], row["path"]) == (batch, path)]
     return {
         "x": [row["context"] for row in rows],

@@ -3,6 +3,7 @@
 import pytest
 
 from figures.batching import Batching
+from figures.measured_growth import BOUND, MODEL, curve, least_ms, measured
 from figures.serving_costs import BATCHES, CONTEXTS, MODELS, on, table
 from model.costs import bound, decode_step, prefill_step, sequences_that_fit
 from model.hardware import CHIPS
@@ -51,3 +52,16 @@ def test_memory_is_filled_with_what_was_sent_as_the_costs_say(index: int):
             room = on(chip)["nbytes"] - kept["weights"]
             most = sequences_that_fit(work, context, chip.nbytes or 0.0)
             assert max(room // kept["cache"][n], 0) == most
+
+
+def test_the_bound_drawn_beside_the_measured_steps_is_the_one_they_were_measured_with():
+    """The sweep wrote each step's share of the bandwidth: the bound is that share of its time."""
+    assert measured()["model"].startswith(MODEL)
+    for row in measured()["rows"]:
+        assert row["dtype"] == "float32"
+        least = least_ms(row["batch"], row["context"])
+        share = row["share_of_bandwidth"] * row["decode_ms_per_token"]
+        assert least == pytest.approx(share, rel=0.02)  # a burst of steps grows by a few rows
+        assert least < row["decode_ms_per_token"]
+        drawn = curve(row["batch"], BOUND)
+        assert dict(zip(drawn["x"], drawn["y"], strict=True))[row["context"]] == least

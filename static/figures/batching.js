@@ -21,7 +21,8 @@ kv.figure("batching", (() => {
     const y = [...step.y, ...over.y, ...short.y, ...shortOver.y]
     const ends = n >= 1 && n < ctx.spec.data.batches.at(-1)
     const full = ends ? { x: [n, n], y: [Math.min(...y), Math.max(...y)] } : { x: [], y: [] }
-    return { step, "step-over": over, short, "short-over": shortOver, full }
+    const frame = { x: [1, 1], y: [Math.min(...y), 10 * Math.min(...y)] } // or a flat curve would fill the height
+    return { step, "step-over": over, short, "short-over": shortOver, full, frame }
   }
   const memory = (ctx) => `${ctx.kit.whole(chip(ctx).nbytes / 1e9)} GB`
   /** How far the memory goes, in words. */

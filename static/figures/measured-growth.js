@@ -1,4 +1,4 @@
-// How a decode step's time grows with the context: measured, one curve an engine.
+// How a decode step's time grows with the context: measured, one curve an engine, over the least it can be.
 kv.figure("measured-growth", (() => {
   const curves = ({ spec, p }) => spec.data.curves[p.batch]
   const columns = (ctx) => Object.fromEntries(Object.entries(curves(ctx)).map(([path, { x, y }]) => [path, { x, y, path: x.map(() => path) }]))
@@ -6,8 +6,8 @@ kv.figure("measured-growth", (() => {
   const status = (ctx) => {
     const { kit, p } = ctx
     const { x, y } = curves(ctx).ours
-    const others = Object.entries(curves(ctx)).filter(([path]) => path !== "ours").map(([path, one]) => `${ms(kit, one.y.at(-1))} ms with its ${path.replace("transformers, ", "")}`)
-    return `${kit.plural(p.batch, "sequence")} at once: a step of ours takes ${ms(kit, y[0])} ms with ${kit.whole(x[0])} tokens in the cache and ${ms(kit, y.at(-1))} ms with ${kit.whole(x.at(-1))}; transformers takes ${others.join(" and ")}.`
+    const others = Object.entries(curves(ctx)).filter(([path]) => path.startsWith("transformers")).map(([path, one]) => `${ms(kit, one.y.at(-1))} ms with its ${path.replace("transformers, ", "")}`)
+    return `${kit.plural(p.batch, "sequence")} at once: a step of ours takes ${ms(kit, y[0])} ms with ${kit.whole(x[0])} tokens in the cache and ${ms(kit, y.at(-1))} ms with ${kit.whole(x.at(-1))}; transformers takes ${others.join(" and ")}. Reading the bytes takes ${ms(kit, curves(ctx)["at least"].y.at(-1))} ms.`
   }
   const note = ({ spec, kit, p }) => {
     const { model, date, device, processor, threads, command, skipped } = spec.data

@@ -41,6 +41,10 @@ def test_the_figure_says_and_draws_how_many_sequences_fit(read: Callable[..., An
         seconds = [bound(decode_step(work, n, CONTEXTS[CONTEXT]), chip).seconds for n in fitting]
         assert drawn["step"]["y"] == pytest.approx([1e3 * s for s in seconds], rel=1e-6)
         assert drawn["full"]["x"] == ([most] * 2 if 1 <= most < BATCHES[-1] else [])
+        low, high = drawn["frame"]["y"]
+        assert high == pytest.approx(10 * low)
+        curves = ("step", "step-over", "short", "short-over")
+        assert low == min(y for curve in curves for y in drawn[curve]["y"])
         assert seen["cells"] == ["fits" if n <= most else "does not fit" for n in BATCHES]
         ends = r"(No batch fits)|(All 256) fit|(\d+) sequences? fills? the chip's 80 GB"
         found = re.search(ends, seen["said"])
