@@ -61,7 +61,7 @@ def layer_text(layer: Layer, terms: Terms, answer: Answer) -> str:
     """What one layer's bytes are made of."""
     if not layer.holds:
         reads = layer.owner != layer.index
-        return f"read layer {layer.owner}'s cache, keep nothing" if reads else "keep nothing"
+        return f"read layer {layer.owner + 1}'s cache, keep nothing" if reads else "keep nothing"
     shown = [(one.sign, term_text(one, n, answer)) for one, n in merged(terms)]
     text = "".join(f" {'-' if sign < 0 else '+'} {product}" for sign, product in shown)
     ranks = answer.question.tensor_parallel

@@ -88,7 +88,7 @@
     a.layers.forEach((l, i) => {
       const h = Math.max(3, 44 * (l.bytes / most))
       marks.push(cell(`l${i}`, i * size, 64 - h, size - 1.5, h, "", roleOf(l), l.bytes ? "kept" : "future",
-        { tip: [`Layer ${i}: ${l.kind}`, l.owner !== l.index ? `reads the rows of layer ${l.owner}` : `${whole(l.numbers_per_token)} numbers a token${l.window ? `, window ${whole(l.window)}` : ""}`, `${whole(l.bytes)} bytes`] }))
+        { tip: [`Layer ${i + 1}: ${l.kind}`, l.owner !== l.index ? `reads the rows of layer ${l.owner + 1}` : `${whole(l.numbers_per_token)} numbers a token${l.window ? `, window ${whole(l.window)}` : ""}`, `${whole(l.bytes)} bytes`] }))
       if (l.owner !== l.index && size > 6) {
         const x = i * size + size / 2, to = l.owner * size + size / 2
         marks.push(wire(`w${i}`, `M ${x} 66 C ${x} ${74 + Math.min(20, (x - to) / 8)}, ${to} ${74 + Math.min(20, (x - to) / 8)}, ${to} 66`, { role: "number" }))
