@@ -17,7 +17,7 @@ kv.figure("prefix-tree", (() => {
       const shared = found.edges.some((one) => one.start === edge.start + edge.words.length && (one.parent === edge.line || one.line === edge.line) && one !== edge)
       const inset = edge.parent !== edge.line ? 8 : 0
       marks.push(kit.cell(`e${key}`, x + inset, y, edge.words.length * unit - 3 - inset, h, edge.words.join(" "), shared ? "value" : "key", shared ? "now" : "kept",
-        { size: 11.5, tip: [edge.words.join(" "), `${kit.plural(edge.words.length, "row")}, from place ${edge.start + 1}`, shared ? "read by every text that runs through here" : "of one text alone"] }))
+        { size: 11.5, tip: [edge.words.join(" "), `${kit.plural(edge.words.length, "row")}, from place ${edge.start}`, shared ? "read by every text that runs through here" : "of one text alone"] }))
     }
     const lines = Math.max(...last.edges.map((edge) => edge.line)) + 1
     let y = 22 + lines * pitch + 6
