@@ -69,7 +69,7 @@ kv.figure("attention", (() => {
   const status = ({ run, p, kit }) => {
     const weights = Array.from(run.at("weights", p.layer, p.head, p.t)).slice(0, p.t + 1)
     const best = weights.indexOf(Math.max(...weights))
-    return `Step ${p.t + 1} of ${run.fed.length}: one query reads ${kit.plural(p.t + 1, "key")}; it weighs “${run.fed[best]}” most, at ${kit.percent(weights[best])}; no mask is needed, every row in the cache is in the past.`
+    return `Step ${p.t + 1} of ${run.fed.length}: one query reads ${kit.plural(p.t + 1, "key")}, “${run.fed[best]}” with most weight, ${kit.percent(weights[best])}; no mask, for every row is in the past.`
   }
   const table = (ctx) => {
     const a = parts(ctx)

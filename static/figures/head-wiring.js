@@ -27,7 +27,7 @@ kv.figure("head-wiring", (() => {
       marks.push(kit.cell(`q${i}`, queryX(i) - boxW / 2, at.query, boxW, at.box, w > 420 ? `query ${i + 1}` : `q${i + 1}`, "query", "now", { tip: () => [`Query head ${i + 1} of ${HEADS}`, `it reads key-value head ${right[i] + 1} = ⌈${i + 1} / ${HEADS / p.kv_heads}⌉${wrong ? `; dealt out in turn it gets ${head + 1}` : ""}`] }))
     }
     const top = at.rows
-    const cellH = Math.max(5, Math.min(20, at.room / n - 2))
+    const cellH = Math.max(5, Math.min(20, (at.room - (cellW < 26 ? 13 : 0)) / n - 2))
     for (let head = 0; head < p.kv_heads; head++) {
       const x = centre(head) - blockW / 2
       marks.push(kit.cell(`kv${head}`, x, at.kv, blockW - 2, at.box, p.kv_heads === 4 && w < 420 ? `kv ${head + 1}` : `key-value head ${head + 1}`, "key", "now", { clip: false }))
@@ -37,7 +37,10 @@ kv.figure("head-wiring", (() => {
       }
     }
     for (let row = 0; row < n; row++) if (cellH >= 8) marks.push(kit.label(`word${row}`, labelW - 8, top + row * (cellH + 2) + cellH / 2 + 4, run.fed[row], { anchor: "end", max: labelW - 10, cls: cellH < 14 ? "quiet" : "" }))
-    return { marks, w, h: top + n * (cellH + 2) + 2 }
+    const bottom = top + n * (cellH + 2) + 2
+    if (cellW >= 26 && cellH >= 12) return { marks, w, h: bottom }
+    marks.push(kit.label("shaded", 0, bottom + 10, kit.SHADED, { cls: "quiet" }))
+    return { marks, w, h: bottom + 13 }
   }
   const status = (ctx) => {
     const { run, spec, p, kit } = ctx

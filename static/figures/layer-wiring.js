@@ -44,10 +44,10 @@ kv.figure("layer-wiring", (() => {
     const { spec, p, kit } = ctx
     const { scheme, tokens, bytes, read, positions } = pick(ctx)
     const plain = spec.data.schemes.plain
-    const stored = `${NAMES[p.scheme][0].toUpperCase()}${NAMES[p.scheme].slice(1)}: ${kit.whole(scheme.per_token)} bytes a token${scheme.later === scheme.per_token ? "" : ` until the windows of ${kit.whole(spec.data.window)} are full, then ${kit.whole(scheme.later)}`}; ${kit.bytes(bytes)} at ${kit.whole(tokens)} tokens, and a step reads ${kit.whole(read)} rows`
+    const stored = `${NAMES[p.scheme][0].toUpperCase()}${NAMES[p.scheme].slice(1)}: ${kit.whole(scheme.per_token)} bytes a token${scheme.later === scheme.per_token ? "" : `, ${kit.whole(scheme.later)} once the windows of ${kit.whole(spec.data.window)} are full`}; ${kit.bytes(bytes)} at ${kit.whole(tokens)}, and a step reads ${kit.whole(read)} rows`
     if (!p.early) return `${stored}.`
     const work = sum(positions)
-    return work === sum(plain.prefill.full[p.tokens]) ? `${stored}; here no layer may be left early, so prefill computes all ${kit.whole(work)} positions.` : `${stored}; leaving early, prefill computes ${kit.whole(work)} positions instead of ${kit.whole(sum(scheme.prefill.full[p.tokens]))}.`
+    return work === sum(plain.prefill.full[p.tokens]) ? `${stored}; here no layer may be left early, so prefill computes all ${kit.whole(work)} positions.` : `${stored}; leaving early, prefill computes ${kit.percent(work / sum(scheme.prefill.full[p.tokens]))} of the positions.`
   }
   const table = ({ spec, p, kit }) => ({
     caption: `20 layers, 16 query heads of 128 on 1 key-value head, ${kit.whole(spec.data.tokens[p.tokens])} tokens, 2 bytes a number`,

@@ -9,13 +9,13 @@ kv.figure("measured-model", (() => {
   /** What a perplexity was taken over: all texts as one, or the one that is read here. */
   const over = (ctx) => (!shipped(ctx).live ? "" : here[shipped(ctx).title] ? ", one text" : ", all texts pooled")
   const draw = (ctx) => {
-    const { w, kit } = ctx
+    const { w, h: room = Infinity, kit } = ctx
     const { rows, title, unit } = found(ctx)
     const shown = rows.slice(0, w < 430 ? 6 : 12)
     const most = Math.max(...shown.map((row) => row.value))
-    const labelW = w * 0.48
-    const h = shown.length > 8 ? 18 : 24
-    const marks = [kit.label("t", 0, 12, `${title}: ${unit}${over(ctx)}`, { cls: "title", max: w })]
+    const labelW = w * (w < 430 ? 0.42 : 0.48)
+    const h = Math.max(13, Math.min(shown.length > 8 ? 18 : 24, (room - 54) / shown.length - 5))
+    const marks = [kit.label("t", 0, 12, `${w < 430 ? "" : `${title}: `}${unit}${over(ctx)}`, { cls: "title", max: w })]
     shown.forEach((row, i) => {
       const y = 22 + i * (h + 5)
       marks.push(kit.label(`n${i}`, 0, y + h / 2 + 4, row.name, { max: labelW - 8 }), kit.bar(`b${i}`, labelW, y, Math.max(1, (w - labelW - 62) * (row.value / most)), h, "number"), kit.cell(`v${i}`, w - 58, y, 58, h, say(kit, row.value), "number", "plain", { tip: [row.name, `${row.value} ${unit}`] }))

@@ -48,7 +48,10 @@ kv.figure("mla", (() => {
       const score = run.at(p.absorbed ? "latent.absorbed_scores" : "latent.scores", p.layer, p.head, row)
       marks.push(kit.cell(`s${row}`, w - scoreW, y, scoreW, cellH, cellH >= 11 ? kit.fix(score, 2) : "", "number", cellH >= 11 ? "now" : "kept", { tip: scoreTip(ctx, row), value: score }))
     }
-    return { marks, w, h: top + n * (cellH + 2) }
+    const bottom = top + n * (cellH + 2)
+    if (text(0)) return { marks, w, h: bottom }
+    marks.push(kit.label("shaded", 0, bottom + 11, kit.SHADED, { cls: "quiet" }))
+    return { marks, w, h: bottom + 14 }
   }
   const status = ({ run, spec, p, kit }) => {
     const kept = `${spec.data.numbers} numbers a word instead of ${spec.data.plain}, ${kit.whole(run.latent.bytes)} bytes for ${kit.plural(run.latent.fed.length, "word")}`

@@ -64,7 +64,7 @@ kv.figure("quantised", (() => {
   const status = ({ run, spec, p, kit }) => {
     const one = run.stored[p.store]
     const form = spec.data.formats[p.store]
-    return `${form.label}: the ${p.kind === "k" ? "keys" : "values"} are off by at most ${kit.fix(one.error[p.kind], 4)}${one.waiting ? `; of ${kit.whole(one.bytes)} bytes ${kit.whole(one.waiting)} are in the newest rows, which wait as they are` : ""}; from this store the logits of the same words move by up to ${kit.fix(one.moved, 2)}, and ${one.n_changed ? `${kit.plural(one.n_changed, "word")} of ${run.fed.length} would change` : "no word would change"}.`
+    return `${form.label}: the ${p.kind === "k" ? "keys" : "values"} are off by at most ${kit.fix(one.error[p.kind], 4)}${one.waiting ? `; of ${kit.whole(one.bytes)} bytes ${kit.whole(one.waiting)} are newest rows that wait as they are` : ""}; the logits of the same words move by up to ${kit.fix(one.moved, 2)}, and ${one.n_changed ? `${kit.plural(one.n_changed, "word")} of ${run.fed.length} would change` : "no word would change"}.`
   }
   const table = ({ run, p, kit }) => ({
     caption: `${p.kind === "k" ? "Keys" : "Values"} of layer ${p.layer + 1}, head ${p.head + 1}: as computed, codes, scales, read back`,

@@ -108,6 +108,17 @@
     return { shown, wide: Math.max(0.5, ems(shown), digits ? ems(widest(digits)) : 0) }
   }
 
+  const FULL = 2 // a number as far from zero as this has the full colour
+  /** A number there is no room to write is told by its colour: the stronger, the farther from zero. */
+  const shade = (g, { text, value }) => {
+    const untold = text === "" && typeof value === "number"
+    for (const name of ["--tint", "--tint-strong"]) {
+      if (untold) g.style.setProperty(name, `${Math.round(6 + 64 * Math.min(1, Math.abs(value) / FULL))}%`)
+      else g.style.removeProperty(name)
+    }
+  }
+  const SHADED = "stronger colour: farther from 0; tap for numbers"
+
   const makers = {
     cell() { const g = el("g", {}); el("rect", { rx: 3 }, g); el("text", { "text-anchor": "middle", dy: "0.35em" }, g); return g },
     label() { return el("text", {}) },
@@ -123,6 +134,7 @@
       set(text, "x", m.w / 2); set(text, "y", m.h / 2)
       const { shown, wide } = fitting(m)
       if (text.textContent !== shown) text.textContent = shown
+      shade(g, m)
       const size = Math.min(m.size ?? 12.5, Math.max(LEAST_PX, Math.min(10.5, (m.w - 2) / wide), (m.w - 6) / wide), Math.max(LEAST_PX, m.h * 0.62))
       text.style.fontSize = `${size.toFixed(1)}px`
     },
@@ -168,5 +180,5 @@
     return `${lines[0]}${m.text ? ": " + m.text : ""}`
   }
 
-  kv.kit = { fix, whole, tiny, percent, bytes, plural, timed, roomFor, conditions, cell, label, wire, bar, matrix, dotLines, patch, el, MINUS }
+  kv.kit = { fix, whole, tiny, percent, bytes, plural, timed, roomFor, conditions, cell, label, wire, bar, matrix, dotLines, patch, el, MINUS, SHADED }
 })()

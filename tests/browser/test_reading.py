@@ -173,6 +173,30 @@ def test_a_mask_both_ways_moves_layer_2_and_is_told_not_to_move_layer_1(read: Ca
     assert page.locator('[data-key="moved0"]').text_content() != "0.0"
 
 
+def test_a_try_past_the_last_step_of_a_short_sentence_says_so(read: Callable[..., Any]):
+    one = read(reduced_motion="reduce")
+    page = one.open(f"{load_lessons()[0].path}?s=cat#the-loop")
+    one.complete()
+    page.locator("#the-loop [data-try]").click()
+    told = page.locator("#the-loop .try [role=status]")
+    assert told.text_content() == "Your sentence takes 2 steps; this is the last."
+    one.say("The cat eats the fish.")
+    page.locator("#the-loop [data-try]").click()
+    assert told.text_content() == ""
+
+
+def test_sizes_are_called_what_they_are_in_each_pattern(read: Callable[..., Any]):
+    page = read().open(f"{load_lessons()[2].path}#your-own-pattern")
+    for pattern, names in (
+        ("window-sinks", ["Window", "Sinks"]),
+        ("fixed", ["Block", "Summaries"]),
+        ("dilated", ["Window", "Gap"]),
+    ):
+        page.select_option(".stage select[name=pattern]", pattern)
+        sizes = [page.locator(f".stage label:has([name={one}]) span") for one in ("size", "second")]
+        assert [size.text_content() for size in sizes] == names
+
+
 def test_hovering_never_scrolls(read: Callable[..., Any]):
     one = read()
     page = one.open(LESSONS[0].path)

@@ -74,6 +74,20 @@ def test_what_a_step_speaks_of_is_in_sight_on_a_phone(lesson: Lesson, read: Call
     assert looked
 
 
+def test_a_number_without_room_is_told_by_its_colour(read: Callable[..., Any]):
+    one = read(viewport={"width": 390, "height": 844}, reduced_motion="reduce")
+    page = one.open(f"{LESSONS[1].path}#latent")
+    one.complete()
+    one.until("() => document.querySelector('.step.on')?.id === 'latent'")
+    told = page.evaluate("""() => [...document.querySelectorAll('.stage .cell[data-key^="c"]')]
+      .filter((node) => !node.textContent)
+      .map((node) => [node.kvTip()[1], parseFloat(node.style.getPropertyValue("--tint"))])""")
+    told = sorted((abs(float(text.replace("\u2212", "-"))), tint) for text, tint in told)
+    tints = [tint for _, tint in told]
+    assert tints == sorted(tints)
+    assert tints[-1] > 4 * tints[0]
+
+
 def test_all_of_a_tall_figure_can_be_reached_by_its_buttons(read: Callable[..., Any]):
     one = read(viewport={"width": PHONE[0], "height": PHONE[1]}, reduced_motion="reduce")
     page = one.open(LESSONS[0].path)
