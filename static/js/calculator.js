@@ -42,7 +42,7 @@
     const reply = await kv.ask("size", text)
     if (!reply) return
     out.classList.toggle("stale", Boolean(reply.message))
-    if (reply.message) return say(`${reply.message}. The sizes below are of what was asked before.`)
+    if (reply.message) return say(`${reply.message}. The sizes shown are of what was asked before.`)
     say(reply.size.notes.join("; "))
     answers = reply.size
     for (const [name, kept] of Object.entries(reply.size.moved)) if (document.activeElement !== form.elements[name]) form.elements[name].value = kept
