@@ -71,14 +71,16 @@ class Batching(Figure):
             over = ColumnDataSource({"x": [], "y": []}, name=f"{name}-over")
             style = {"color": colour, "line_width": 3, "legend_label": label}
             drawn.line("x", "y", source=fits, line_dash=dash, **style)
-            drawn.line("x", "y", source=over, line_dash="dotted", line_alpha=0.6, **style)
+            drawn.line("x", "y", source=over, line_dash="dotted", line_alpha=0.8, **style)
             drawn.scatter("x", "y", source=fits, color=colour, size=7)
         full = ColumnDataSource({"x": [], "y": []}, name="full")
         drawn.line(
             "x", "y", source=full, color="#b3261e", line_width=2, legend_label="memory is full"
         )
         frame = ColumnDataSource({"x": [], "y": []}, name="frame")
-        drawn.scatter("x", "y", source=frame, size=0)  # the axis spans ten times at least
+        drawn.scatter(
+            "x", "y", source=frame, size=0, color="#5a5c63"
+        )  # the axis spans ten times at least
         compact(drawn)
         drawn.yaxis.ticker = FixedTicker(ticks=MS)
         drawn.axis.formatter = NumeralTickFormatter(format="0,0.[00]")
