@@ -78,9 +78,8 @@ class Batching(Figure):
             "x", "y", source=full, color="#b3261e", line_width=2, legend_label="memory is full"
         )
         frame = ColumnDataSource({"x": [], "y": []}, name="frame")
-        drawn.scatter(
-            "x", "y", source=frame, size=0, color="#5a5c63"
-        )  # the axis spans ten times at least
+        # Unseen: the axis spans ten times at least.
+        drawn.scatter("x", "y", source=frame, size=0, color="#5a5c63")
         compact(drawn)
         drawn.yaxis.ticker = FixedTicker(ticks=MS)
         drawn.axis.formatter = NumeralTickFormatter(format="0,0.[00]")
