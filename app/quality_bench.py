@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from app.speed_bench import TEXTS, circumstances, remark
-from model.engine.claims import claims
+from model.engine.claims import SLOTS, claims
 from model.engine.devices import choose_device, choose_dtype
+from model.engine.first_token import first_token_shares
+from model.engine.model import LanguageModel
 from model.engine.perplexity import Quality
 from model.engine.perplexity import measure as measure_quality
 from model.engine.sources import load_once
@@ -21,9 +23,10 @@ def quality(args: argparse.Namespace) -> dict[str, Any]:
     if loaded.tokenizer is None:
         message = f"{loaded.name} has no tokenizer.json: a text cannot be turned into tokens"
         raise BadInput(message)
-    rows = []
+    rows, first_token = [], []
     for path in sorted(TEXTS.glob("*/*.txt")):
         tokens = loaded.tokenizer.encode(path.read_text(encoding="utf-8"))
+        first_token.append(first_token_row(path, loaded.model, tokens))
         for found in measure_quality(loaded.model, tokens):
             rows.append(quality_row(path, len(tokens), found))
             remark(str(rows[-1]))
@@ -31,7 +34,19 @@ def quality(args: argparse.Namespace) -> dict[str, Any]:
         **circumstances(loaded.name, device),
         "dtype": str(dtype).split(".")[1],
         "rows": rows,
+        "first_token": first_token,
         "claims": claims(rows),
+    }
+
+
+def first_token_row(path: Path, model: LanguageModel, tokens: list[int]) -> dict[str, Any]:
+    """Weigh the first token of a text, once a cache of the smallest window would have lost it."""
+    by_layer, even = first_token_shares(model, tokens, after=SLOTS)
+    return {
+        "text": path.stem,
+        "share": sum(by_layer) / len(by_layer),
+        "even_share": even,
+        "share_by_layer": by_layer,
     }
 
 

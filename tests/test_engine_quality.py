@@ -141,6 +141,14 @@ def test_losing_the_first_token_triples_the_perplexity_of_programs_and_doubles_t
     assert {*programs["by_text"], *prose["by_text"]} == {path.stem for path in TEXTS}
 
 
+def test_the_first_token_of_every_shipped_text_draws_a_hundred_even_shares():
+    told = {one["text"]: one for one in SHIPPED["first_token"]}
+    assert told.keys() == {path.stem for path in TEXTS}
+    for one in told.values():
+        assert one["share"] == pytest.approx(sum(one["share_by_layer"]) / 30)
+        assert one["share"] > 100 * one["even_share"]
+
+
 def row(text: str, sinks: int, perplexity: float, n_scored: int) -> dict[str, Any]:
     return {"text": text, "slots": 64, "sinks": sinks, "perplexity": perplexity,
             "n_scored": n_scored, "k_format": "as-computed", "v_format": "as-computed"}  # fmt: skip

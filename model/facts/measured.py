@@ -1,6 +1,7 @@
 """Numbers of a real model, read from the measurements that ship with the page."""
 
 import json
+from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,14 @@ def _first_token(kind: str) -> Fact:
     return _told(f"{pooled_ratio(rows):.1f} times")
 
 
+def _first_token_weight(of: Callable[[dict[str, Any]], float]) -> Fact:
+    """Attention on the first token of a text that 64 rows have lost, over the texts, in percent."""
+    found = _measured()
+    values = [100 * of(row) for row in found["first_token"]]
+    how = f"mean over heads and over the tokens from {SLOTS} on; {found['model']}, {found['date']}"
+    return Fact(text=_between(values, 1, " %"), how=how, source=found["command"])
+
+
 def _pace(key: str) -> Fact:
     """Tokens a second of the engine in float32, as the shipped speeds have it."""
     found = json.loads(SPEED.read_text(encoding="utf-8"))
@@ -72,6 +81,11 @@ FACTS = {
     "smollm2-writes-per-second": partial(_pace, "decode_tokens_per_s"),
     "smollm2-window-64-first-token-programs": partial(_first_token, "programs"),
     "smollm2-window-64-first-token-prose": partial(_first_token, "prose"),
+    "smollm2-first-token-weight": partial(_first_token_weight, lambda row: row["share"]),
+    "smollm2-first-token-most": partial(
+        _first_token_weight, lambda row: max(row["share_by_layer"])
+    ),
+    "smollm2-first-token-even": partial(_first_token_weight, lambda row: row["even_share"]),
     "smollm2-window-64-no-sinks": partial(_window, 0),
     "smollm2-window-64-one-sink": partial(_window, 1),
     "smollm2-window-64-four-sinks": partial(_window, 4),
