@@ -16,7 +16,7 @@ kv.figure("roofline", (() => {
     const { spec, p, kit } = ctx
     const [c, one] = [chip(ctx), decode(ctx)]
     const side = one.intensity < c.ridge ? "memory decides" : "arithmetic decides"
-    return `A decode step of ${kit.plural(spec.data.batches[p.batch], "sequence")} with ${kit.whole(spec.data.contexts[p.context])} tokens cached does ${kit.fix(one.intensity, 1)} FLOPs a byte, weights and cache together; the ridge is at ${kit.fix(c.ridge, 0)}, so ${side}: ${kit.fix(one.ms, 2)} ms at best. Prefill does ${kit.whole(prefill(ctx).intensity)}.`
+    return `${spec.data.models[p.model]} on ${c.name}: decoding ${kit.plural(spec.data.batches[p.batch], "sequence")} of ${kit.whole(spec.data.contexts[p.context])} tokens does ${kit.fix(one.intensity, 1)} FLOPs a byte, cache included, the ridge is at ${kit.fix(c.ridge, 0)}: ${side}; ${kit.fix(one.ms, 2)} ms at best. Prefill does ${kit.whole(prefill(ctx).intensity)}.`
   }
   /** A batch may be asked for that the memory has no room for: its intensity is still right, but it cannot run. */
   const overfull = (ctx) => {
