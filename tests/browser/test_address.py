@@ -217,7 +217,7 @@ def test_a_sentence_and_a_step_of_it_are_waited_for_together(read: Callable[...,
         ("t=-5#append", "decode step -5; 1 is shown"),
         ("t=2.4#append", "decode step 2.4; 2 is shown"),
         ("t=soon#append", "decode step soon; 3 is shown"),
-        ("zero=maybe#one-step", "position 0 maybe; 0 is shown"),
+        ("zero=maybe#one-step", "first place maybe; 0 is shown"),
         ("arithmetic=roman#not-an-approximation", "order of sums roman; fixed is shown"),
     ],
 )
