@@ -8,12 +8,14 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Error, Page, sync_playwright
+
+from app.lessons import Step
 
 ROOT = Path(__file__).parents[2]
 PROBES = Path(__file__).with_name("probes.js")
@@ -93,6 +95,14 @@ class Watched:
     def to_step(self, index: int) -> None:
         self.page.evaluate("i => kv.page.steps.go(i)", index)
         self.settle()
+
+    def chart_steps(self, steps: Sequence[Step]) -> Iterator[Step]:
+        """Go to every step that shows a chart, and wait until it is drawn."""
+        for index, step in enumerate(steps):
+            self.to_step(index)
+            if self.page.evaluate("!!kv.page.stage.chart"):
+                self.until("() => kv.page.stage.chart.dataset.drawn")
+                yield step
 
     def settle(self) -> None:
         """Two frames: what was asked for has been painted."""

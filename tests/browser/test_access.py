@@ -257,11 +257,7 @@ def test_the_lines_and_words_of_a_chart_stand_out_from_the_paper(
 ):
     one = read(color_scheme=scheme, reduced_motion="reduce")
     page = one.open(lesson.path, live=False)
-    for index, step in enumerate(lesson.steps):
-        one.to_step(index)
-        if page.evaluate("!kv.page.stage.chart"):
-            continue
-        one.until("() => kv.page.stage.chart.dataset.drawn")
+    for step in one.chart_steps(lesson.steps):
         paper, colours = page.evaluate(CHART_COLOURS)
         assert colours, step.id
         for name, colour in colours:

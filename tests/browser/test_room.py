@@ -20,11 +20,7 @@ def test_a_chart_stays_clear_of_its_controls(
 ):
     one = read(viewport={"width": size[0], "height": size[1]}, reduced_motion="reduce")
     page = one.open(lesson.path, live=False)
-    for index, step in enumerate(lesson.steps):
-        one.to_step(index)
-        if page.evaluate("!kv.page.stage.chart"):
-            continue
-        one.until("() => kv.page.stage.chart.dataset.drawn")
+    for step in one.chart_steps(lesson.steps):
         one.settle()
         chart = page.locator(".scrolly .chart:not(.ahead) > *").bounding_box()
         below = page.locator(".scrolly .stage-controls").bounding_box()
