@@ -59,7 +59,7 @@ class Batching(Figure):
         """
         drawn = chart(
             "sequences in the batch",
-            "milliseconds a step",
+            "ms a step",
             told=[("sequences", "@x"), ("ms", "@y{0.00}")],
         )
         for name, colour, dash, label in (

@@ -82,7 +82,7 @@ class MeasuredGrowth(Figure):
         """The chart; the browser fills the sources, named after the paths."""
         plane = chart(
             "tokens in each sequence's cache",
-            "milliseconds a step",
+            "ms a step",
             x_range=DataRange1d(range_padding=ROOM),
             y_range=DataRange1d(range_padding=ROOM),
         )

@@ -54,7 +54,7 @@ class TokenPasses(Figure):
         """The chart; the browser refills the sources called naive, cached and here."""
         drawn = chart(
             "new tokens",
-            "positions computed",
+            "positions",
             told=[("new tokens", "@x{0,0}"), ("positions", "@y{0,0}")],
         )
         for name, colour, dash in (("naive", "#b3261e", "dashed"), ("cached", "#0b5fa5", "solid")):

@@ -52,6 +52,10 @@ def test_a_lost_server_is_said_survived_and_recovered_from(mortal: Any, read: Ca
     one.until(
         "() => document.querySelector('[data-sentence-message]').textContent.includes('away')"
     )
+    banner, message = (
+        page.locator(name).bounding_box() for name in (".banner", "[data-sentence-message]")
+    )
+    assert message["y"] >= banner["y"] + banner["height"], "neither lies over the other"
     assert page.evaluate("kv.run.text") == SENTENCE
     one.until("() => location.search.includes('I+love+you')")
 
